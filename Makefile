@@ -1,0 +1,36 @@
+# Two commands do everything on a fresh machine with Python 3.11+, git and make:
+#   make demo   set up, then cluster a made-up table privately and show the result
+#   make test   set up, then run the checks and the tests
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+
+.PHONY: demo test lint bench clean
+
+demo: $(VENV)/.plot
+	$(BIN)/python examples/demo.py
+
+test: lint $(VENV)/.test
+	$(BIN)/python -m pytest -n auto
+
+lint: $(VENV)/.lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.test
+	$(BIN)/python benchmarks/lloyd.py
+
+# One stamp per set of extras, so that `make demo` does not install the test tools.
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+$(VENV)/.plot: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[plot]' && touch $@
+$(VENV)/.test: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[plot,test]' && touch $@
+$(VENV)/.lint: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[lint]' && touch $@
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -1,0 +1,39 @@
+"""Shoal: differentially private clustering for people who hold other people's data.
+
+>>> from shoal import DPLloyd
+>>> DPLloyd(n_clusters=5, epsilon=1.0, bounds=(0, 1))
+DPLloyd(bounds=(0, 1), epsilon=1.0, n_clusters=5)
+
+The public names are loaded when first used, so that ``import shoal`` is quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from shoal.accounting import Accountant
+    from shoal.estimators import DPLloyd
+    from shoal.release import Certificate, Release
+
+__version__ = "0.1.0"
+
+__all__ = ["Accountant", "Certificate", "DPLloyd", "Release", "__version__"]
+
+_HOMES = {
+    "Accountant": "shoal.accounting",
+    "Certificate": "shoal.release",
+    "DPLloyd": "shoal.estimators",
+    "Release": "shoal.release",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'shoal' has no attribute {name!r}; it has {', '.join(__all__)}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

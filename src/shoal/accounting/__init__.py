@@ -1,0 +1,27 @@
+"""Budgets as exact values, charges, and the accountant that refuses before the work."""
+
+from shoal.accounting.accountant import Accountant, Allowance
+from shoal.accounting.budget import ZCDP, Approx, Budget, Pure, budget_of, exact, round_down
+from shoal.accounting.conversion import delta_of, epsilon_of, rho_of
+from shoal.accounting.events import Charge
+from shoal.accounting.plan import equal, growing, portion, weighted
+
+__all__ = [
+    "ZCDP",
+    "Accountant",
+    "Allowance",
+    "Approx",
+    "Budget",
+    "Charge",
+    "Pure",
+    "budget_of",
+    "delta_of",
+    "epsilon_of",
+    "equal",
+    "exact",
+    "growing",
+    "portion",
+    "rho_of",
+    "round_down",
+    "weighted",
+]

@@ -1,0 +1,49 @@
+"""What every algorithm takes and gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.queries import Curator
+
+
+@dataclass(frozen=True, eq=False)
+class Clustering:
+    """Released groups, in the scaled units of the domain.
+
+    Parameters
+    ----------
+    centres : ndarray of shape (n_clusters, n_columns)
+        Points of [-1, 1]^d.
+    sizes : ndarray of shape (n_clusters,)
+        Noisy sizes; they may be negative.
+    centre_sd : ndarray of shape (n_clusters, n_columns)
+        Standard error that the noise gives each coordinate, given the assignment; infinite where a centre
+        rests on no rows.
+    size_sd : float
+        Standard deviation of the noise of a size.
+    n_iter : int
+        Rounds of questions, fixed from public values.
+    predicted_sd : float
+        Predicted noise of a centre's coordinate, from public and released values. Above 1/2 the noise
+        is as wide as the domain.
+    """
+
+    centres: npt.NDArray[np.float64]
+    sizes: npt.NDArray[np.float64]
+    centre_sd: npt.NDArray[np.float64]
+    size_sd: float
+    n_iter: int
+    predicted_sd: float
+
+
+class Algorithm(Protocol):
+    """A published algorithm with its public parameters."""
+
+    def run(self, curator: Curator) -> Clustering:
+        """Ask the curator, and turn its answers into centres."""
+        ...

@@ -1,0 +1,86 @@
+"""Blum, Dwork, McSherry, Nissim 2005 (SuLQ), as DPLloyd in Su, Cao, Li, Bertino, Jin 2016.
+
+Lloyd's algorithm with noisy sums and counts. Proof: docs/proofs/lloyd.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from shoal.accounting.plan import equal, growing, portion
+from shoal.algorithms.clustering import Clustering
+from shoal.postprocess import centre_sd, pack, recentre
+from shoal.queries import Curator, Grid, Noise, Voronoi
+
+# Su et al.: a round is worth its budget while the k centres' total squared error stays below this.
+MAX_TOTAL_ERROR = 0.004
+# Su et al.: how far a centroid lies from the middle, relative to the width of the domain.
+RHO = 0.225
+SHARE_FOR_ROWS = Fraction(1, 50)
+
+
+@dataclass(frozen=True)
+class Lloyd:
+    """Noisy Lloyd: assign, sum, add noise, divide; a fixed number of times.
+
+    Parameters
+    ----------
+    n_clusters : int
+        How many centres.
+    max_iter : int or "auto"
+        Rounds, or "auto": 2 to 7, as many as the noise allows for the public or paid-for number of rows.
+    noise : {"linf", "laplace", "split", "gaussian"}, optional
+        Law of the noise; see :meth:`shoal.queries.Curator.sums`.
+    spending : {"equal", "growing"}
+        Whether all rounds cost the same, or each a quarter more than the one before.
+    """
+
+    n_clusters: int
+    max_iter: int | Literal["auto"] = 5
+    noise: Noise | None = None
+    spending: Literal["equal", "growing"] = "equal"
+
+    def run(self, curator: Curator) -> Clustering:
+        """Ask for noisy sums around the current centres, and move the centres there."""
+        costs = self.plan(curator)
+        centres = pack(self.n_clusters, curator.domain.n_columns, curator.public_rng("starting centres"))
+        for cost in costs:
+            answer = curator.sums(Voronoi(centres), cost=cost, noise=self.noise)
+            centres = recentre(answer.sums, answer.counts, answer.count_sd, fallback=centres)
+        n_rows = max(float(curator.n_rows or answer.counts.sum()), 1.0)
+        return Clustering(
+            centres=Voronoi(centres).centres,
+            sizes=answer.counts,
+            centre_sd=centre_sd(centres, answer.counts, answer.sum_sd, answer.count_sd),
+            size_sd=answer.count_sd,
+            n_iter=len(costs),
+            predicted_sd=answer.sum_sd * self.n_clusters / n_rows,
+        )
+
+    def plan(self, curator: Curator) -> tuple[Fraction, ...]:
+        """Cut the budget into rounds; "auto" pays for a count of rows first unless it is public."""
+        shares = equal if self.spending == "equal" else growing
+        if self.max_iter != "auto":
+            return shares(self.max_iter)
+        if curator.n_rows is not None:
+            return shares(self.rounds(curator, curator.n_rows, Fraction(1)))
+        rest = 1 - SHARE_FOR_ROWS
+        noisy_rows = curator.histogram(Grid.whole(curator.domain.n_columns), cost=SHARE_FOR_ROWS).counts[0]
+        return portion(shares(self.rounds(curator, float(noisy_rows), rest)), rest)
+
+    def rounds(self, curator: Curator, n_rows: float, share: Fraction) -> int:
+        """Return the largest number of rounds, 2 to 7, whose predicted error is worth it.
+
+        One round has total squared error k (k/N)^2 d (var_sum + 4 rho^2 var_count), Su et al. (7) with
+        the law's own variances.
+        """
+        k, d = self.n_clusters, curator.domain.n_columns
+        for rounds in range(7, 2, -1):
+            sum_sd, count_sd = curator.noise_sd(cost=share / rounds, noise=self.noise)
+            error = k**3 * d * (sum_sd**2 + 4 * RHO**2 * count_sd**2) / max(n_rows, 1.0) ** 2
+            if math.isfinite(error) and error <= MAX_TOTAL_ERROR:
+                return rounds
+        return 2

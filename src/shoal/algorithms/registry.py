@@ -1,0 +1,74 @@
+"""Every algorithm with its paper and what is known of its privacy."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from enum import Enum
+
+from shoal.errors import InvalidInput
+
+
+class Status(Enum):
+    """What is known of an algorithm's guarantee."""
+
+    PROVEN = "proven"
+    REPAIRED = "repaired"
+    CLAIMED_ONLY = "claimed only"
+
+
+@dataclass(frozen=True)
+class Registered:
+    """One row of the table of algorithms.
+
+    Parameters
+    ----------
+    name : str
+        What the command line calls it.
+    estimator : str
+        The class in `shoal`.
+    paper : str
+        Where it comes from.
+    status : Status
+        What is known of its privacy.
+    condition : str
+        What the proof needs, or what was repaired.
+    proof : str
+        The proof note.
+    """
+
+    name: str
+    estimator: str
+    paper: str
+    status: Status
+    condition: str
+    proof: str
+
+
+REGISTRY: dict[str, Registered] = {
+    row.name: row
+    for row in (
+        Registered(
+            name="lloyd",
+            estimator="DPLloyd",
+            paper="Blum et al. 2005; Su et al. 2016 (DPLloyd)",
+            status=Status.PROVEN,
+            condition="public bounds, a fixed number of rounds, empty clusters noised like any other",
+            proof="docs/proofs/lloyd.md",
+        ),
+    )
+}
+
+
+def lookup(name: str) -> Registered:
+    """Return the row of an algorithm, or say which names are near.
+
+    Examples
+    --------
+    >>> lookup("lloyd").estimator
+    'DPLloyd'
+    """
+    if name in REGISTRY:
+        return REGISTRY[name]
+    near = difflib.get_close_matches(name, REGISTRY, n=3) or sorted(REGISTRY)
+    raise InvalidInput(f"there is no algorithm {name!r}; did you mean {' or '.join(map(repr, near))}?")

@@ -1,0 +1,96 @@
+"""The public description of a table that the gate and the algorithms share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.domain.bounds import Bounds
+from shoal.domain.lattice import decode, encode
+from shoal.domain.unit import Unit
+from shoal.errors import InvalidInput
+
+Scaling: TypeAlias = Literal["bounds", "none"]
+Missing: TypeAlias = Literal["centre", "drop"]
+
+
+@dataclass(frozen=True)
+class Domain:
+    """Everything about a table that is known without its rows.
+
+    Parameters
+    ----------
+    bounds : Bounds
+        The public box.
+    scaling : {"bounds", "none"}
+        Whether distance is measured after scaling each column to its bounds, or in the table's own units.
+    missing : {"centre", "drop"}
+        Cells that are NaN or infinite go to the centre of their bounds, or drop their row.
+    unit : Unit
+        Whom the guarantee protects.
+    names : tuple of str, optional
+        Column names.
+
+    Examples
+    --------
+    >>> domain = Domain(Bounds.parse((0, 10), 2))
+    >>> domain.n_columns, domain.metric
+    (2, None)
+    """
+
+    bounds: Bounds
+    scaling: Scaling = "bounds"
+    missing: Missing = "centre"
+    unit: Unit = field(default_factory=Unit)
+    names: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.scaling not in ("bounds", "none"):
+            raise InvalidInput(f"scaling is {self.scaling!r}; it must be 'bounds' or 'none'")
+        if self.missing not in ("centre", "drop"):
+            raise InvalidInput(f"missing is {self.missing!r}; it must be 'centre' or 'drop'")
+        if self.missing == "drop" and self.unit.replace:
+            # Replacing a complete row by an incomplete one would change the number of rows kept.
+            raise InvalidInput("missing='drop' needs neighbours='add-remove'; use missing='centre'")
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns."""
+        return len(self.bounds.lower)
+
+    @property
+    def metric(self) -> npt.NDArray[np.float64] | None:
+        """Column weights of the squared distance between scaled rows, or None when all are one."""
+        if self.scaling == "bounds":
+            return None
+        half = self.bounds.half_width
+        widest = float(half.max())
+        # Only ratios matter for the nearest centre; dividing by the widest keeps them in range.
+        return (half / widest) ** 2 if widest > 0 else np.ones(self.n_columns)
+
+    @property
+    def length_unit(self) -> float:
+        """What one unit of scaled distance is: itself, or the widest half width when ``scaling="none"``."""
+        return 1.0 if self.scaling == "bounds" else float(self.bounds.half_width.max())
+
+    def encode(self, columns: Sequence[npt.NDArray[np.generic]]) -> npt.NDArray[np.float32]:
+        """Put rows on the lattice; the result has one *row* per column.
+
+        Each row is mapped by itself alone, so neighbouring tables stay neighbours.
+        """
+        n = len(columns[0])
+        out = np.empty((self.n_columns, n), dtype=np.float32)
+        incomplete = np.zeros(n, dtype=np.bool_)
+        for j, values in enumerate(columns):
+            incomplete |= encode(values, self.bounds.lower[j], self.bounds.upper[j], out[j])
+        if self.missing == "drop":
+            return np.ascontiguousarray(out[:, ~incomplete])
+        return out
+
+    def decode(self, points: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Map scaled points back to the table's own units."""
+        return decode(points, self.bounds.lower, self.bounds.upper)

@@ -1,0 +1,77 @@
+"""Everything Shoal raises or warns of, in one place.
+
+::
+
+    ShoalError
+      InvalidInput (ValueError)        a parameter or table that cannot be used; nothing was spent
+        InvalidBudget                  epsilon, delta, rho or a share of them
+        InvalidBounds                  missing, reversed, NaN or the wrong number
+        InvalidTable (also TypeError)  wrong columns or types, as told by the schema, never by the cells
+        LatticeTooCoarse               an exact sampler was asked for noise its lattice cannot carry
+      BudgetExceeded                   the accountant refused: says asked, left and the gap
+      ReplayMismatch                   a replayed run asked something the transcript does not hold
+
+    ShoalWarning (UserWarning)
+      WeakDelta                        delta is not below 1/n_rows
+      MostlyNoise                      predicted noise exceeds the signal, computed from public values
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "BudgetExceeded",
+    "InvalidBounds",
+    "InvalidBudget",
+    "InvalidInput",
+    "InvalidTable",
+    "LatticeTooCoarse",
+    "MostlyNoise",
+    "ReplayMismatch",
+    "ShoalError",
+    "ShoalWarning",
+    "WeakDelta",
+]
+
+
+class ShoalError(Exception):
+    """Base class of every error Shoal raises on purpose."""
+
+
+class InvalidInput(ShoalError, ValueError):
+    """A parameter or table that cannot be used. Raised before any budget is spent."""
+
+
+class InvalidBudget(InvalidInput):
+    """An epsilon, delta, rho or share that is not one."""
+
+
+class InvalidBounds(InvalidInput):
+    """Bounds that are missing, reversed, not numbers, or not one pair a column."""
+
+
+class InvalidTable(InvalidInput, TypeError):
+    """A table whose schema (columns, types, shape) does not fit. Never depends on its cells."""
+
+
+class LatticeTooCoarse(InvalidInput):
+    """An exact sampler was asked for noise that its integer lattice is too coarse to carry."""
+
+
+class BudgetExceeded(ShoalError):
+    """The accountant refused a charge. Nothing was computed."""
+
+
+class ReplayMismatch(ShoalError):
+    """A replayed algorithm asked a question that the transcript does not hold."""
+
+
+class ShoalWarning(UserWarning):
+    """Base class of Shoal's warnings. All are computed from public or already released values."""
+
+
+class WeakDelta(ShoalWarning):
+    """Delta is at or above one over the public row count."""
+
+
+class MostlyNoise(ShoalWarning):
+    """The predicted noise is larger than what it is meant to measure."""

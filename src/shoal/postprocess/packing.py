@@ -1,0 +1,66 @@
+"""Starting centres that know nothing of the data: spread out by sphere packing (Su et al., section 3.2)."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+# Su et al. give up on a radius after this many rejected candidates in a row.
+_MAX_REJECTS = 100
+_SEARCH_STEPS = 12
+# Random points are already nearly equidistant there, and the search would be slow.
+_MANY_COLUMNS = 20
+
+
+def pack(n_points: int, n_columns: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
+    """Spread points over [-1, 1]^d, away from each other and from the walls.
+
+    Parameters
+    ----------
+    n_points, n_columns : int
+        How many points, of how many columns.
+    rng : numpy Generator
+        Public randomness.
+
+    Returns
+    -------
+    ndarray of shape (n_points, n_columns)
+
+    Examples
+    --------
+    >>> pack(1, 3, np.random.default_rng(0))
+    array([[0., 0., 0.]])
+    >>> points = pack(4, 2, np.random.default_rng(0))
+    >>> float(np.linalg.norm(points[0] - points[1])) > 0.5
+    True
+    """
+    if n_points == 1:
+        return np.zeros((1, n_columns))
+    best = rng.uniform(-1.0, 1.0, (n_points, n_columns))
+    if n_columns >= _MANY_COLUMNS:
+        return best
+    low, high = 0.0, 1.0
+    for _ in range(_SEARCH_STEPS):
+        radius = (low + high) / 2
+        points = _try_radius(n_points, n_columns, radius, rng)
+        if points is None:
+            high = radius
+        else:
+            low, best = radius, points
+    return best
+
+
+def _try_radius(
+    n_points: int, n_columns: int, radius: float, rng: np.random.Generator
+) -> npt.NDArray[np.float64] | None:
+    points = np.empty((n_points, n_columns))
+    placed = 0
+    while placed < n_points:
+        candidates = rng.uniform(radius - 1.0, 1.0 - radius, (_MAX_REJECTS, n_columns))
+        gaps = ((candidates[:, np.newaxis, :] - points[np.newaxis, :placed, :]) ** 2).sum(axis=2)
+        free = np.flatnonzero((gaps >= (2 * radius) ** 2).all(axis=1))
+        if len(free) == 0:
+            return None
+        points[placed] = candidates[free[0]]
+        placed += 1
+    return points

@@ -1,0 +1,33 @@
+"""The gate: the only place where rows, noise and budget meet.
+
+Algorithms get a :class:`Curator` and ask it typed questions about public objects. Every question is
+charged before it is answered, and the answer is already noisy.
+"""
+
+from shoal.queries.aggregates import Ball, Box, Offset, RowStat, Value, WithCost
+from shoal.queries.answers import NoisyCounts, NoisySums
+from shoal.queries.curator import Curator, LiveCurator, Source
+from shoal.queries.noise import Noise
+from shoal.queries.partitions import Grid, Partition, Voronoi
+from shoal.queries.replay import ReplayCurator
+from shoal.queries.transcript import Transcript
+
+__all__ = [
+    "Ball",
+    "Box",
+    "Curator",
+    "Grid",
+    "LiveCurator",
+    "Noise",
+    "NoisyCounts",
+    "NoisySums",
+    "Offset",
+    "Partition",
+    "ReplayCurator",
+    "RowStat",
+    "Source",
+    "Transcript",
+    "Value",
+    "Voronoi",
+    "WithCost",
+]

@@ -1,0 +1,50 @@
+"""What the curator gives back: noisy values and the public spread of their noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyCounts:
+    """Counts of rows per cell.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_cells,)
+        Noisy counts; they may be negative.
+    sd : float
+        Standard deviation of their noise.
+    """
+
+    counts: npt.NDArray[np.float64]
+    sd: float
+
+
+@dataclass(frozen=True, eq=False)
+class NoisySums:
+    """Sums and counts of rows per cell.
+
+    Parameters
+    ----------
+    sums : ndarray of shape (n_cells, n_columns)
+        Noisy sums of the statistic, in the scaled units of the domain.
+    counts : ndarray of shape (n_cells,)
+        Noisy counts.
+    sum_sd, count_sd : float
+        Standard deviations of their noise, a coordinate.
+    costs : ndarray of shape (n_cells,), optional
+        Noisy sums of squared distance to the anchor, clipped at the squared radius (with `WithCost`).
+    cost_sd : float, optional
+        Standard deviation of their noise.
+    """
+
+    sums: npt.NDArray[np.float64]
+    counts: npt.NDArray[np.float64]
+    sum_sd: float
+    count_sd: float
+    costs: npt.NDArray[np.float64] | None = None
+    cost_sd: float | None = None

@@ -1,0 +1,135 @@
+"""Public ways to cut the domain into cells. Every row falls in exactly one, by a rule about itself alone."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.domain import STEPS, to_steps
+from shoal.errors import InvalidInput
+from shoal.queries import kernels
+
+Columns = npt.NDArray[np.float32]
+Labels = npt.NDArray[np.int32]
+Metric = npt.NDArray[np.float64] | None
+
+
+class Partition(Protocol):
+    """A frozen, picklable, data-free value that gives every row one cell."""
+
+    @property
+    def n_cells(self) -> int:
+        """The number of cells."""
+        ...
+
+    def assign(self, columns: Columns, metric: Metric) -> Labels:
+        """Return the cell of each row of a chunk."""
+        ...
+
+    def describe(self) -> str:
+        """Say the partition in a few words."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Voronoi:
+    """Each row to its exact nearest centre, ties to the lowest index.
+
+    Parameters
+    ----------
+    centres : ndarray of shape (n_cells, n_columns)
+        Public points of [-1, 1]^d; rounded to the lattice.
+
+    Examples
+    --------
+    >>> cells = Voronoi(np.array([[-0.5], [0.5]]))
+    >>> cells.assign(np.array([[-1.0, 0.0, 1.0]], dtype=np.float32), None)
+    array([0, 0, 1], dtype=int32)
+    """
+
+    centres: npt.NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        steps = to_steps(np.asarray(self.centres, dtype=np.float64))
+        object.__setattr__(self, "centres", steps / STEPS)
+
+    @property
+    def steps(self) -> npt.NDArray[np.int64]:
+        """The centres in lattice steps."""
+        return to_steps(self.centres)
+
+    @property
+    def n_cells(self) -> int:
+        """The number of centres."""
+        return len(self.centres)
+
+    def assign(self, columns: Columns, metric: Metric) -> Labels:
+        """Return the index of each row's nearest centre."""
+        return kernels.assign(columns, self.steps, metric)
+
+    def describe(self) -> str:
+        """Say the partition in a few words."""
+        return f"nearest of {self.n_cells} public centres"
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Equal boxes over the domain.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Cells along each column. The upper border belongs to the last cell.
+
+    Examples
+    --------
+    >>> Grid((2, 2)).assign(np.array([[-1.0, 0.0, 1.0], [-1.0, -0.5, 1.0]], dtype=np.float32), None)
+    array([0, 2, 3], dtype=int32)
+    """
+
+    shape: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if any(m < 1 for m in self.shape):
+            raise InvalidInput(
+                f"a grid of shape {self.shape} has an empty side; use at least 1 cell a column"
+            )
+        if self.n_cells >= 2**31:
+            raise InvalidInput(
+                f"a grid of shape {self.shape} has {self.n_cells} cells; below {2**31} are wanted"
+            )
+
+    @classmethod
+    def whole(cls, n_columns: int) -> Grid:
+        """Return the whole domain as one cell: its histogram is a count of rows."""
+        return cls((1,) * n_columns)
+
+    @property
+    def n_cells(self) -> int:
+        """The number of cells."""
+        return math.prod(self.shape)
+
+    def assign(self, columns: Columns, metric: Metric) -> Labels:  # noqa: ARG002 - same for all partitions
+        """Return the flat index (first column slowest) of each row's box."""
+        cells = np.zeros(columns.shape[1], dtype=np.int64)
+        for values, m in zip(columns, self.shape, strict=True):
+            if m == 1:
+                continue
+            # Integer arithmetic: the cell of a row on a border never depends on rounding.
+            steps = (values * np.float32(STEPS)).astype(np.int64) + STEPS
+            cells *= m
+            cells += np.minimum(steps * m // (2 * STEPS), m - 1)
+        return cells.astype(np.int32)
+
+    def centres(self) -> npt.NDArray[np.float64]:
+        """Return the middle of every box, in the order of the labels."""
+        axes = [(2 * np.arange(m) + 1) / m - 1 for m in self.shape]
+        return np.stack([g.ravel() for g in np.meshgrid(*axes, indexing="ij")], axis=1)
+
+    def describe(self) -> str:
+        """Say the partition in a few words."""
+        return "all rows" if self.n_cells == 1 else f"grid of {'x'.join(map(str, self.shape))} boxes"

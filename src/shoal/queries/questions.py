@@ -1,0 +1,51 @@
+"""The questions an algorithm can ask, as frozen public values: what the transcript records and replays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
+
+from shoal.queries.aggregates import RowStat
+from shoal.queries.noise import Noise
+from shoal.queries.partitions import Partition
+
+
+@dataclass(frozen=True, eq=False)
+class Histogram:
+    """Ask how many rows are in each cell."""
+
+    partition: Partition
+    cost: Fraction
+
+    def describe(self) -> str:
+        """Say the question in a few words."""
+        return f"histogram: {self.partition.describe()}"
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """Ask for the sum of a row statistic, and the count, in each cell."""
+
+    partition: Partition
+    of: RowStat
+    cost: Fraction
+    noise: Noise | None
+
+    def describe(self) -> str:
+        """Say the question in a few words."""
+        return f"{self.of.describe()}: {self.partition.describe()}"
+
+
+@dataclass(frozen=True)
+class PublicSeed:
+    """A seed for randomness that has nothing to do with rows."""
+
+    label: str
+
+    def describe(self) -> str:
+        """Say the question in a few words."""
+        return f"public randomness: {self.label}"
+
+
+Question: TypeAlias = Histogram | Sums | PublicSeed
