@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.domain.bounds import Bounds
-from shoal.domain.lattice import decode, encode
+from shoal.domain.chunk import Chunk
+from shoal.domain.lattice import STEPS, decode, encode
 from shoal.domain.unit import Unit
 from shoal.errors import InvalidInput
 
@@ -34,6 +35,8 @@ class Domain:
         Whom the guarantee protects.
     names : tuple of str, optional
         Column names.
+    max_weight : float, optional
+        The public maximum of row weights; None where rows are not weighted.
 
     Examples
     --------
@@ -47,6 +50,7 @@ class Domain:
     missing: Missing = "centre"
     unit: Unit = field(default_factory=Unit)
     names: tuple[str, ...] | None = None
+    max_weight: float | None = None
 
     def __post_init__(self) -> None:
         if self.scaling not in ("bounds", "none"):
@@ -56,6 +60,8 @@ class Domain:
         if self.missing == "drop" and self.unit.replace:
             # Replacing a complete row by an incomplete one would change the number of rows kept.
             raise InvalidInput("missing='drop' needs neighbours='add-remove'; use missing='centre'")
+        if self.max_weight is not None and not 0 < self.max_weight < float("inf"):
+            raise InvalidInput(f"max_weight is {self.max_weight!r}; it must be a finite number above 0")
 
     @property
     def n_columns(self) -> int:
@@ -77,19 +83,27 @@ class Domain:
         """What one unit of scaled distance is: itself, or the widest half width when ``scaling="none"``."""
         return 1.0 if self.scaling == "bounds" else float(self.bounds.half_width.max())
 
-    def encode(self, columns: Sequence[npt.NDArray[np.generic]]) -> npt.NDArray[np.float32]:
-        """Put rows on the lattice; the result has one *row* per column.
+    def encode(
+        self, columns: Sequence[npt.NDArray[np.generic]], weights: npt.NDArray[np.generic] | None = None
+    ) -> Chunk:
+        """Put rows on the lattice.
 
-        Each row is mapped by itself alone, so neighbouring tables stay neighbours.
+        Each row is mapped by itself alone, so neighbouring tables stay neighbours. Weights are clipped to
+        [0, max_weight]; a missing weight is 0.
         """
         n = len(columns[0])
         out = np.empty((self.n_columns, n), dtype=np.float32)
         incomplete = np.zeros(n, dtype=np.bool_)
         for j, values in enumerate(columns):
             incomplete |= encode(values, self.bounds.lower[j], self.bounds.upper[j], out[j])
-        if self.missing == "drop":
-            return np.ascontiguousarray(out[:, ~incomplete])
-        return out
+        steps = None
+        if self.max_weight is not None and weights is not None:
+            shares = np.nan_to_num(np.asarray(weights, dtype=np.float64) / self.max_weight, nan=0.0)
+            steps = np.floor(np.clip(shares, 0.0, 1.0) * STEPS).astype(np.int32)
+        if self.missing == "drop" and incomplete.any():
+            out = np.ascontiguousarray(out[:, ~incomplete])
+            steps = None if steps is None else steps[~incomplete]
+        return Chunk(out, steps)
 
     def decode(self, points: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Map scaled points back to the table's own units."""

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from shoal.accounting import Accountant, Approx, Pure, budget_of
 from shoal.algorithms import Algorithm, lookup
-from shoal.domain import STEPS, Bounds, Domain, Unit
+from shoal.domain import STEPS, Bounds, Chunk, Domain, Unit
 from shoal.errors import InvalidInput, MostlyNoise, WeakDelta
 from shoal.mechanisms import Entropy, SeededEntropy, SystemEntropy
 from shoal.queries import LiveCurator, Voronoi
@@ -102,7 +102,7 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         if not clustering.predicted_sd <= 0.5:
             warnings.warn(
                 f"the noise of a centre is predicted at {clustering.predicted_sd:.2g} half widths of the "
-                "bounds, so the answer is mostly noise: raise epsilon, lower n_clusters or tighten the bounds",
+                "bounds, so the answer is mostly noise: raise epsilon, use fewer clusters or tighter bounds",
                 MostlyNoise,
                 stacklevel=2,
             )
@@ -122,7 +122,7 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
             Indices into `cluster_centers_`.
         """
         cells, domain = self._cells()
-        labels = [cells.assign(chunk, domain.metric) for chunk in self._encoded(X, domain)]
+        labels = [cells.assign(chunk.columns, domain.metric) for chunk in self._encoded(X, domain)]
         return np.concatenate(labels)
 
     def transform(self, X: Any) -> npt.NDArray[np.float64]:
@@ -159,7 +159,7 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
             np.sqrt(
                 sum(
                     w * (values.astype(np.float64)[:, np.newaxis] - centres) ** 2
-                    for w, values, centres in zip(weights, chunk, cells.centres.T, strict=True)
+                    for w, values, centres in zip(weights, chunk.columns, cells.centres.T, strict=True)
                 )
             )
             for chunk in self._encoded(X, domain)
@@ -171,9 +171,9 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         fitted = self.release_.transcript.domain
         # A row to be labelled is never dropped.
         domain = Domain(fitted.bounds, fitted.scaling, "centre", fitted.unit, fitted.names)
-        return Voronoi(domain.encode(list(self.cluster_centers_.T)).T.astype(np.float64)), domain
+        return Voronoi(domain.encode(list(self.cluster_centers_.T)).columns.T.astype(np.float64)), domain
 
-    def _encoded(self, X: Any, domain: Domain) -> list[npt.NDArray[np.float32]]:
+    def _encoded(self, X: Any, domain: Domain) -> list[Chunk]:
         table = Table(X)
         validate_data(self, X, skip_check_array=True, reset=False)
         return [domain.encode(table.columns(*span)) for span in table.chunks(CHUNK_ROWS)]

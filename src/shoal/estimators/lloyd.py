@@ -72,8 +72,8 @@ class DPLloyd(PrivateKMeans):
     >>> X = np.concatenate([rng.normal(2, 0.5, (5000, 2)), rng.normal(8, 0.5, (5000, 2))])
     >>> model = DPLloyd(n_clusters=2, epsilon=1.0, bounds=(0, 10), random_state=0).fit(X)
     >>> model.cluster_centers_.round(0)
-    array([[8., 8.],
-           [2., 2.]])
+    array([[2., 2.],
+           [8., 8.]])
     >>> print(model.certificate_.guarantee["any"])
     not private: no guarantee
     """

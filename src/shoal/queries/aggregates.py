@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from shoal.domain import STEPS, to_steps
+from shoal.domain import STEPS, Chunk, to_steps
 from shoal.errors import InvalidInput
 from shoal.queries import kernels
 from shoal.queries.partitions import Columns, Labels, Metric, Partition, Voronoi
@@ -37,12 +37,15 @@ class Change:
         Whether the values lie in the L2 ball of radius W, not only in the box.
     extras : tuple of str
         Further coordinates of half width W: the count, a cost.
+    weighted : bool
+        Whether rows have weights, so that a row replaced in its cell may change the count.
     """
 
     width: int
     n_values: int
     ball: bool = False
     extras: tuple[str, ...] = ("count",)
+    weighted: bool = False
 
     @property
     def dimension(self) -> int:
@@ -72,6 +75,35 @@ class Ball:
             raise InvalidInput(f"a ball of radius {self.radius} is not at least {1 / STEPS:g} and finite")
 
 
+def exact_weighted(
+    values: npt.NDArray[np.int32],
+    labels: Labels,
+    n_cells: int,
+    width: int,
+    weights: npt.NDArray[np.int32] | None,
+) -> Integers:
+    """Sum values and counts per cell. A weight only shrinks a contribution, so it stays in the body."""
+    if weights is None:
+        return np.column_stack(
+            [kernels.accumulate(values, labels, n_cells), kernels.count(labels, n_cells) * width]
+        )
+    shares = weights.astype(np.int64)
+    # Toward zero, so that rounding never leaves the body.
+    wide = values.astype(np.int64) * shares
+    shrunk = np.sign(wide) * (np.abs(wide) // STEPS)
+    counts = (width * shares) // STEPS
+    both = np.vstack([shrunk, counts[np.newaxis, :]]).astype(np.int32)
+    return kernels.accumulate(both, labels, n_cells)
+
+
+def exact_count(partition: Partition, chunk: Chunk, metric: Metric) -> Integers:
+    """Count the rows of every cell, or sum their weights."""
+    labels = partition.assign(chunk.columns, metric)
+    if chunk.weights is None:
+        return kernels.count(labels, partition.n_cells)
+    return kernels.accumulate(chunk.weights[np.newaxis, :], labels, partition.n_cells)[:, 0]
+
+
 class RowStat(Protocol):
     """A typed public value: what each row contributes to its cell."""
 
@@ -84,7 +116,7 @@ class RowStat(Protocol):
         """The size of W integer steps, in scaled units of the domain."""
         ...
 
-    def exact_totals(self, partition: Partition, columns: Columns, metric: Metric) -> Integers:
+    def exact_totals(self, partition: Partition, chunk: Chunk, metric: Metric) -> Integers:
         """Return the exact integer totals of a chunk, one row a cell, one column a coordinate."""
         ...
 
@@ -106,16 +138,14 @@ class Value:
         """Return a box: rows are clipped to the domain."""
         return Change(STEPS, n_columns)
 
-    def exact_totals(self, partition: Partition, columns: Columns, metric: Metric) -> Integers:
+    def exact_totals(self, partition: Partition, chunk: Chunk, metric: Metric) -> Integers:
         """Sum the lattice values of every cell."""
-        if isinstance(partition, Voronoi):
-            sums, counts = kernels.assign_sums(columns, partition.steps, metric)
-        else:
-            labels = partition.assign(columns, metric)
-            steps = (columns * np.float32(STEPS)).astype(np.int32)
-            sums = kernels.accumulate(steps, labels, partition.n_cells)
-            counts = kernels.count(labels, partition.n_cells)
-        return np.column_stack([sums, counts * STEPS])
+        if isinstance(partition, Voronoi) and chunk.weights is None:
+            sums, counts = kernels.assign_sums(chunk.columns, partition.steps, metric)
+            return np.column_stack([sums, counts * STEPS])
+        labels = partition.assign(chunk.columns, metric)
+        steps = (chunk.columns * np.float32(STEPS)).astype(np.int32)
+        return exact_weighted(steps, labels, partition.n_cells, STEPS, chunk.weights)
 
     def describe(self) -> str:
         """Say the statistic in a few words."""
@@ -159,20 +189,19 @@ class Offset:
         """Return a box or a ball of the declared radius."""
         return Change(self.width, n_columns, ball=isinstance(self.shape, Ball))
 
-    def exact_totals(self, partition: Partition, columns: Columns, metric: Metric) -> Integers:
+    def exact_totals(self, partition: Partition, chunk: Chunk, metric: Metric) -> Integers:
         """Sum the clipped offsets of every cell."""
-        return self.exact_sums(columns, partition.assign(columns, metric), partition.n_cells)
+        labels = partition.assign(chunk.columns, metric)
+        values = self.exact_offsets(chunk.columns, labels)
+        return exact_weighted(values, labels, partition.n_cells, self.width, chunk.weights)
 
-    def exact_sums(self, columns: Columns, labels: Labels, n_cells: int) -> Integers:
-        """Sum the clipped offsets of rows whose cells are known."""
-        values = kernels.offsets(columns, labels, *self._how())
-        sums = kernels.accumulate(values, labels, n_cells)
-        return np.column_stack([sums, kernels.count(labels, n_cells) * self.width])
+    def exact_costs(self, columns: Columns, labels: Labels) -> npt.NDArray[np.int32]:
+        """Return 2 min(|offset|, radius)^2 / radius^2 - 1 of each row, in steps of the width."""
+        return kernels.offset_cost(columns, labels, *self._how())
 
-    def exact_costs(self, columns: Columns, labels: Labels, n_cells: int) -> Integers:
-        """Sum 2 min(|offset|, radius)^2 / radius^2 - 1, in steps of the width."""
-        costs = kernels.offset_cost(columns, labels, *self._how())
-        return kernels.accumulate(costs[np.newaxis, :], labels, n_cells)
+    def exact_offsets(self, columns: Columns, labels: Labels) -> npt.NDArray[np.int32]:
+        """Return the clipped offset of each row."""
+        return kernels.offsets(columns, labels, *self._how())
 
     def _how(self) -> tuple[npt.NDArray[np.int64], int, int, bool]:
         return to_steps(self.anchors), self.radius_steps, self.width, isinstance(self.shape, Ball)
@@ -199,12 +228,14 @@ class WithCost:
         inner = self.of.change(n_columns)
         return Change(inner.width, inner.n_values, inner.ball, ("count", "cost"))
 
-    def exact_totals(self, partition: Partition, columns: Columns, metric: Metric) -> Integers:
+    def exact_totals(self, partition: Partition, chunk: Chunk, metric: Metric) -> Integers:
         """Sum offsets, counts and costs of every cell."""
-        labels, n_cells = partition.assign(columns, metric), partition.n_cells
-        return np.column_stack(
-            [self.of.exact_sums(columns, labels, n_cells), self.of.exact_costs(columns, labels, n_cells)]
-        )
+        labels, n_cells = partition.assign(chunk.columns, metric), partition.n_cells
+        values = self.of.exact_offsets(chunk.columns, labels)
+        costs = self.of.exact_costs(chunk.columns, labels)[np.newaxis, :]
+        totals = exact_weighted(values, labels, n_cells, self.of.width, chunk.weights)
+        extra = exact_weighted(costs, labels, n_cells, self.of.width, chunk.weights)[:, :1]
+        return np.column_stack([totals, extra])
 
     def describe(self) -> str:
         """Say the statistic in a few words."""

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Protocol, TypeVar, assert_never
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.accounting import Allowance, Budget, Charge, round_down
-from shoal.domain import Domain
+from shoal.domain import STEPS, Chunk, Domain
 from shoal.errors import InvalidBudget, InvalidInput
 from shoal.mechanisms import Entropy, public_seed
-from shoal.queries import kernels
-from shoal.queries.aggregates import Change, Offset, RowStat, Value, WithCost
+from shoal.queries.aggregates import Change, Offset, RowStat, Value, WithCost, exact_count
 from shoal.queries.answers import NoisyCounts, NoisySums
 from shoal.queries.noise import Noise, NoiseLaw, design
 from shoal.queries.partitions import Partition
@@ -24,14 +23,11 @@ from shoal.queries.transcript import Entry, Transcript
 
 T = TypeVar("T")
 
-# One row changes one count by one.
-_COUNT = Change(width=1, n_values=0)
-
 
 class Source(Protocol):
     """All the gate asks of a place where rows live."""
 
-    def reduce(self, partial: Callable[[npt.NDArray[np.float32]], T], combine: Callable[[T, T], T]) -> T:
+    def reduce(self, partial: Callable[[Chunk], T], combine: Callable[[T, T], T]) -> T:
         """Apply `partial` to every chunk of lattice rows and combine the results."""
         ...
 
@@ -95,13 +91,24 @@ class Curator(ABC):
     ) -> tuple[float, float]:
         """Return the standard deviations of a sum and of a count that `sums` would give. Free and public."""
         stat = of or Value()
-        law = self._law(stat.change(self.domain.n_columns), cost, noise)
-        scale = law.sd / stat.change(self.domain.n_columns).width
+        change = self._change(stat)
+        scale = self._law(change, cost, noise).sd / change.width * self._weight
         return float(scale[0] * stat.unit), float(scale[self.domain.n_columns])
 
     def count_sd(self, *, cost: Fraction) -> float:
         """Return the standard deviation of a count that `histogram` would give. Free and public."""
-        return float(self._law(_COUNT, cost, None).sd[0])
+        change = self._change(None)
+        return float(self._law(change, cost, None).sd[0] / change.width * self._weight)
+
+    @property
+    def _weight(self) -> float:
+        return 1.0 if self.domain.max_weight is None else self.domain.max_weight
+
+    def _change(self, of: RowStat | None) -> Change:
+        # One row changes one count by one, or by its share of the largest weight.
+        weighted = self.domain.max_weight is not None
+        count = Change(width=STEPS if weighted else 1, n_values=0)
+        return replace(count if of is None else of.change(self.domain.n_columns), weighted=weighted)
 
     def _law(self, change: Change, cost: Fraction, noise: Noise | None) -> NoiseLaw:
         if not isinstance(cost, Fraction) or not 0 < cost <= 1:
@@ -166,34 +173,32 @@ class LiveCurator(Curator):
         return answer
 
     def _histogram(self, question: Histogram) -> tuple[NoisyCounts, Charge]:
-        partition, n_cells = question.partition, question.partition.n_cells
-        law = self._law(_COUNT, question.cost, None)
+        partition, metric = question.partition, self.domain.metric
+        change = self._change(None)
+        law = self._law(change, question.cost, None)
         charge = self._pay(question, law)
-        metric = self.domain.metric
-        exact_counts = self._source.reduce(
-            lambda chunk: kernels.count(partition.assign(chunk, metric), n_cells), np.add
-        )
-        noisy = exact_counts + law.draw(self._entropy, n_cells)[:, 0]
-        return NoisyCounts(noisy.astype(np.float64), float(law.sd[0])), charge
+        exact_counts = self._source.reduce(lambda chunk: exact_count(partition, chunk, metric), np.add)
+        noisy = (exact_counts + law.draw(self._entropy, partition.n_cells)[:, 0]) / change.width
+        return NoisyCounts(noisy * self._weight, float(law.sd[0] / change.width * self._weight)), charge
 
     def _sums(self, question: Sums) -> tuple[NoisySums, Charge]:
         partition, of, d = question.partition, question.of, self.domain.n_columns
         _check_anchors(partition, of, d)
-        change = of.change(d)
+        change, metric = self._change(of), self.domain.metric
         law = self._law(change, question.cost, question.noise)
         charge = self._pay(question, law)
-        metric = self.domain.metric
         exact_totals = self._source.reduce(lambda chunk: of.exact_totals(partition, chunk, metric), np.add)
-        noisy = (exact_totals + law.draw(self._entropy, partition.n_cells)) / change.width
-        sd = law.sd / change.width
+        scale = self._weight / change.width
+        noisy = (exact_totals + law.draw(self._entropy, partition.n_cells)) * scale
+        sd = law.sd * scale
         answer = NoisySums(noisy[:, :d] * of.unit, noisy[:, d], float(sd[0] * of.unit), float(sd[d]))
         if "cost" in change.extras:
             # The statistic is 2 q - 1 with q the clipped squared distance over the squared radius.
             square = of.unit**2
-            costs = square * (noisy[:, d + 1] + noisy[:, d]) / 2
-            cost_sd = square * float(np.hypot(sd[d + 1], sd[d])) / 2
-            answer = NoisySums(
-                answer.sums, answer.counts, answer.sum_sd, answer.count_sd, costs=costs, cost_sd=cost_sd
+            answer = replace(
+                answer,
+                costs=square * (noisy[:, d + 1] + noisy[:, d]) / 2,
+                cost_sd=square * float(np.hypot(sd[d + 1], sd[d])) / 2,
             )
         return answer, charge
 

@@ -182,14 +182,15 @@ def _gaussian_shape(change: Change) -> list[tuple[int, int]]:
 
 
 def _gaussian_loss(blocks: tuple[Block, ...], change: Change, *, difference: bool) -> Fraction:
-    # Two values of one body differ by at most twice its radius; two counts of one row do not differ.
+    # Two values of one body differ by at most twice its radius; two counts of one row only by their weights.
     total, seen = Fraction(0), 0
     for block in blocks:
         if seen < change.n_values:
             square = Fraction(change.width**2 * (1 if change.ball else block.n)) * (4 if difference else 1)
         else:
             is_count = change.extras[seen - change.n_values] == "count"
-            square = Fraction(change.width**2) * ((0 if is_count else 4) if difference else 1)
+            apart = (int(change.weighted) if is_count else 4) if difference else 1
+            square = Fraction(change.width**2 * apart)
         total += square / (2 * block.parameter**2)
         seen += block.n
     return total

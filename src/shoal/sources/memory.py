@@ -8,10 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import reduce as fold
 from typing import TypeVar
 
-import numpy as np
-import numpy.typing as npt
-
-from shoal.domain import Domain
+from shoal.domain import Chunk, Domain
 from shoal.sources.table import Table
 
 T = TypeVar("T")
@@ -35,10 +32,11 @@ class MemorySource:
 
     Examples
     --------
+    >>> import numpy as np
     >>> from shoal.domain import Bounds
     >>> domain = Domain(Bounds.parse((0, 1), 2))
     >>> source = MemorySource(Table(np.full((10, 2), 0.5)), domain, chunk_rows=4)
-    >>> source.reduce(lambda chunk: chunk.shape[1], lambda a, b: a + b)
+    >>> source.reduce(lambda chunk: chunk.n_rows, lambda a, b: a + b)
     10
     """
 
@@ -50,7 +48,7 @@ class MemorySource:
             lambda span: domain.encode(table.columns(*span)), list(table.chunks(chunk_rows))
         )
 
-    def reduce(self, partial: Callable[[npt.NDArray[np.float32]], T], combine: Callable[[T, T], T]) -> T:
+    def reduce(self, partial: Callable[[Chunk], T], combine: Callable[[T, T], T]) -> T:
         """Apply `partial` to every chunk and combine the results, in order."""
         return fold(combine, self._map(partial, self._chunks))
 

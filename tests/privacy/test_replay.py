@@ -1,0 +1,85 @@
+"""An algorithm sees only the curator's answers: without rows, the same answers give the same result."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from shoal.algorithms import Clustering, Lloyd
+from shoal.errors import ReplayMismatch
+from shoal.queries import ReplayCurator, Voronoi
+
+ALGORITHMS = [
+    Lloyd(4),
+    Lloyd(4, max_iter="auto"),
+    Lloyd(3, max_iter=3, noise="laplace", spending="growing"),
+    Lloyd(3, noise="split"),
+    Lloyd(1, max_iter=1),
+]
+
+
+def replays(algorithm, curator, X):
+    """Run, spoil the rows, run again from the transcript alone, and compare bit for bit."""
+    live = algorithm.run(curator)
+    X[:] = 0.123  # an algorithm that kept hold of the rows now sees others
+    replay = ReplayCurator(curator.transcript)
+    again = algorithm.run(replay)
+    replay.finish()
+    for name in Clustering.__dataclass_fields__:
+        assert np.array_equal(getattr(live, name), getattr(again, name)), name
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS, ids=repr)
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_replay_is_bit_identical(algorithm, delta, behind_gate, blobs):
+    replays(algorithm, behind_gate(blobs, delta=delta), blobs)
+
+
+def test_gaussian_replays(behind_gate, blobs):
+    replays(Lloyd(4, noise="gaussian"), behind_gate(blobs, delta=1e-6), blobs)
+
+
+class StartsFromARow(Lloyd):
+    """Cheats: begins at rows it was handed behind the curator's back."""
+
+    rows: np.ndarray
+
+    def run(self, curator):
+        centres = self.rows[: self.n_clusters].copy()
+        answer = curator.sums(Voronoi(centres), cost=Fraction(1))
+        return Clustering(centres + 0 * answer.sums, answer.counts, answer.sums, 0.0, 1, 0.0)
+
+
+class AsksMoreWhenFull(Lloyd):
+    """Cheats: the number of questions depends on the exact number of rows."""
+
+    def run(self, curator):
+        n = getattr(curator, "_source", None)
+        if n is not None and n.reduce(lambda chunk: chunk.n_rows, lambda a, b: a + b) > 1000:
+            curator.sums(Voronoi(np.zeros((1, 2))), cost=Fraction(1, 8))
+        answer = curator.sums(Voronoi(np.zeros((1, 2))), cost=Fraction(1, 2))
+        return Clustering(answer.sums, answer.counts, answer.sums, 0.0, 1, 0.0)
+
+
+def test_a_cheat_that_keeps_rows_is_caught(behind_gate, blobs):
+    cheat = StartsFromARow(4)
+    object.__setattr__(cheat, "rows", blobs)
+    with pytest.raises(ReplayMismatch, match="depends on more"):
+        replays(cheat, behind_gate(blobs), blobs)
+
+
+def test_a_cheat_that_reaches_behind_the_curator_is_caught(behind_gate, blobs):
+    with pytest.raises(ReplayMismatch):
+        replays(AsksMoreWhenFull(1), behind_gate(blobs), blobs)
+
+
+def test_asking_fewer_questions_is_caught(behind_gate, blobs):
+    curator = behind_gate(blobs)
+    Lloyd(2, max_iter=3).run(curator)
+    replay = ReplayCurator(curator.transcript)
+    with pytest.raises(ReplayMismatch):
+        Lloyd(2, max_iter=2).run(replay)
+    fresh = ReplayCurator(curator.transcript)
+    fresh.public_rng("starting centres")
+    with pytest.raises(ReplayMismatch, match="fewer"):
+        fresh.finish()

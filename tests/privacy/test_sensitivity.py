@@ -1,0 +1,124 @@
+"""Adding one row changes one cell, by no more than the declared body; no other row's cell changes."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoal.domain import STEPS, Bounds, Domain
+from shoal.queries import Ball, Box, Grid, Offset, Value, Voronoi, WithCost
+
+# Borders, ties, lattice neighbours, missing, infinite and out-of-domain cells.
+AWKWARD = [
+    -1.0,
+    1.0,
+    0.0,
+    0.5,
+    -0.5,
+    1 / STEPS,
+    -1 / STEPS,
+    0.5 + 1 / STEPS,
+    np.nan,
+    np.inf,
+    -np.inf,
+    7.0,
+    -1e300,
+]
+cell = st.sampled_from(AWKWARD) | st.floats(-1.2, 1.2)
+
+
+@st.composite
+def tables(draw, columns):
+    row = st.lists(cell, min_size=columns, max_size=columns)
+    rows = draw(st.lists(row, max_size=25))
+    extra = draw(row | st.sampled_from(rows) if rows else row)  # duplicates as well
+    return np.array(rows, dtype=np.float64).reshape(-1, columns), np.array([extra], dtype=np.float64)
+
+
+@st.composite
+def centres(draw, columns):
+    k = draw(st.integers(1, 5))
+    flat = draw(
+        st.lists(
+            st.sampled_from([-1.0, -0.5, 0.0, 0.5, 1.0]) | st.floats(-1, 1),
+            min_size=k * columns,
+            max_size=k * columns,
+        )
+    )
+    return np.array(flat).reshape(k, columns)
+
+
+def partitions(columns):
+    grids = st.lists(st.integers(1, 5), min_size=columns, max_size=columns).map(lambda s: Grid(tuple(s)))
+    return centres(columns).map(Voronoi) | grids
+
+
+@st.composite
+def cases(draw):
+    columns = draw(st.integers(1, 3))
+    rows, extra = draw(tables(columns))
+    partition = draw(partitions(columns))
+    anchors = (
+        draw(
+            st.lists(
+                st.floats(-1, 1), min_size=partition.n_cells * columns, max_size=partition.n_cells * columns
+            )
+        )
+        if partition.n_cells <= 5
+        else [0.0] * (partition.n_cells * columns)
+    )
+    radius = draw(st.sampled_from([1e-5, 0.01, 0.3, 1.0, 1.7]))
+    offset = Offset(np.array(anchors).reshape(-1, columns), draw(st.sampled_from([Box, Ball]))(radius))
+    stat = draw(st.sampled_from([Value(), offset, WithCost(offset)]))
+    scaling = draw(st.sampled_from(["bounds", "none"]))
+    bounds = Bounds((-1.0,) * columns, tuple(1.0 + 0.5 * j for j in range(columns)))
+    return Domain(bounds, scaling), rows, extra, partition, stat
+
+
+@given(cases())
+def test_one_row_changes_one_cell_by_at_most_the_body(case):
+    domain, rows, extra, partition, stat = case
+    before = stat.exact_totals(partition, domain.encode(list(rows.T)), domain.metric)
+    after = stat.exact_totals(partition, domain.encode(list(np.vstack([extra, rows]).T)), domain.metric)
+    change, body = after - before, stat.change(domain.n_columns)
+    changed = np.flatnonzero((change != 0).any(axis=1))
+    assert len(changed) == 1
+    vector = [int(v) for v in change[changed[0]]]
+    assert max(map(abs, vector)) <= body.width
+    assert vector[body.n_values] == body.width  # one more row
+    if body.ball:
+        assert sum(v * v for v in vector[: body.n_values]) <= body.width**2
+
+
+@given(cases())
+def test_no_other_row_changes_its_cell(case):
+    domain, rows, extra, partition, _ = case
+    before = partition.assign(domain.encode(list(rows.T)).columns, domain.metric)
+    first = partition.assign(domain.encode(list(np.vstack([extra, rows]).T)).columns, domain.metric)
+    last = partition.assign(domain.encode(list(np.vstack([rows, extra]).T)).columns, domain.metric)
+    assert np.array_equal(first[1:], before)
+    assert np.array_equal(last[:-1], before)
+
+
+@given(st.integers(0, 10**6), st.sampled_from([3, 17, 130]), st.sampled_from([2, 40, 100]))
+def test_no_row_changes_its_cell_in_many_columns(seed, columns, k):
+    # Wide tables go through a matrix product, whose last bits depend on a row's place in the block.
+    rng = np.random.default_rng(seed)
+    domain = Domain(Bounds.parse((-1, 1), columns))
+    rows = rng.uniform(-1, 1, (200, columns))
+    near = rng.uniform(-1, 1, (k, columns))
+    near[1:] = near[:1] + rng.choice([0, 1, -1], (k - 1, columns)) / STEPS  # centres a lattice step apart
+    partition = Voronoi(near)
+    whole = partition.assign(domain.encode(list(rows.T)).columns, None)
+    keep = rng.permutation(200)[: rng.integers(1, 200)]
+    assert np.array_equal(partition.assign(domain.encode(list(rows[keep].T)).columns, None), whole[keep])
+
+
+@pytest.mark.parametrize("shape", [Box(0.25), Ball(0.25)])
+def test_the_bound_is_reached(shape):
+    # A looser declared body than the truth would waste budget; a row at the clip radius attains it.
+    domain = Domain(Bounds.parse((-1, 1), 1))
+    stat = Offset(np.zeros((1, 1)), shape)
+    totals = stat.exact_totals(Voronoi(np.zeros((1, 1))), domain.encode([np.array([0.9])]), None)
+    assert totals[0, 1] == stat.width
+    assert stat.width - 1 <= totals[0, 0] <= stat.width  # a ball rounds toward zero
