@@ -14,17 +14,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from shoal.accounting import Accountant
-    from shoal.estimators import DPLloyd
+    from shoal.estimators import DPLloyd, PrivateBounds
     from shoal.release import Certificate, Release
 
 __version__ = "0.1.0"
 
-__all__ = ["Accountant", "Certificate", "DPLloyd", "Release", "__version__"]
+__all__ = ["Accountant", "Certificate", "DPLloyd", "PrivateBounds", "Release", "__version__"]
 
 _HOMES = {
     "Accountant": "shoal.accounting",
     "Certificate": "shoal.release",
     "DPLloyd": "shoal.estimators",
+    "PrivateBounds": "shoal.estimators",
     "Release": "shoal.release",
 }
 

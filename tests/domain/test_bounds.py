@@ -15,7 +15,8 @@ def test_scalars_arrays_and_names_mean_the_same():
 @pytest.mark.parametrize(
     ("bounds", "says"),
     [
-        (None, "missing"),
+        ("wide", "preset"),
+        ("latlon", "longitude and latitude"),
         ((1, 0), "reversed"),
         (([0, 2], [1, 1]), "column 1 are reversed"),
         ((float("nan"), 1), "finite"),

@@ -55,7 +55,7 @@ def test_n_clusters(k):
 
 
 @pytest.mark.parametrize(
-    "bounds", [None, (1, 0), (math.nan, 1), (0, math.inf), ([0, 0, 0], [1, 1, 1]), "wide"]
+    "bounds", [(1, 0), (math.nan, 1), (0, math.inf), ([0, 0, 0], [1, 1, 1]), "wide"]
 )
 def test_bounds(bounds):
     refused(InvalidBounds, "bound", bounds=bounds)

@@ -5,7 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from shoal.algorithms import Clustering, Lloyd
+from shoal.algorithms import Clustering, Lloyd, WithPrivateBounds
+from shoal.domain import Bounds
 from shoal.errors import ReplayMismatch
 from shoal.queries import ReplayCurator, Voronoi
 
@@ -15,6 +16,7 @@ ALGORITHMS = [
     Lloyd(3, max_iter=3, noise="laplace", spending="growing"),
     Lloyd(3, noise="split"),
     Lloyd(1, max_iter=1),
+    WithPrivateBounds(Lloyd(3)),
 ]
 
 
@@ -31,8 +33,10 @@ def replays(algorithm, curator, X):
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS, ids=repr)
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.filterwarnings("ignore::shoal.errors.MostlyNoise")
 def test_replay_is_bit_identical(algorithm, delta, behind_gate, blobs):
-    replays(algorithm, behind_gate(blobs, delta=delta), blobs)
+    bounds = Bounds.not_known(2) if isinstance(algorithm, WithPrivateBounds) else (-1, 1)
+    replays(algorithm, behind_gate(blobs, delta=delta, bounds=bounds), blobs)
 
 
 def test_gaussian_replays(behind_gate, blobs):
@@ -47,7 +51,7 @@ class StartsFromARow(Lloyd):
     def run(self, curator):
         centres = self.rows[: self.n_clusters].copy()
         answer = curator.sums(Voronoi(centres), cost=Fraction(1))
-        return Clustering(centres + 0 * answer.sums, answer.counts, answer.sums, 0.0, 1, 0.0)
+        return Clustering(centres + 0 * answer.sums, answer.counts, answer.sums, 0.0, 1, 0.0, curator.domain)
 
 
 class AsksMoreWhenFull(Lloyd):
@@ -58,7 +62,7 @@ class AsksMoreWhenFull(Lloyd):
         if n is not None and n.reduce(lambda chunk: chunk.n_rows, lambda a, b: a + b) > 1000:
             curator.sums(Voronoi(np.zeros((1, 2))), cost=Fraction(1, 8))
         answer = curator.sums(Voronoi(np.zeros((1, 2))), cost=Fraction(1, 2))
-        return Clustering(answer.sums, answer.counts, answer.sums, 0.0, 1, 0.0)
+        return Clustering(answer.sums, answer.counts, answer.sums, 0.0, 1, 0.0, curator.domain)
 
 
 def test_a_cheat_that_keeps_rows_is_caught(behind_gate, blobs):

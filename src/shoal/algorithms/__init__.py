@@ -1,7 +1,20 @@
 """One published algorithm a file. Each asks a curator; none has ever seen a row."""
 
+from shoal.algorithms.bounds import SHARE_FOR_BOUNDS, WithPrivateBounds, estimate_bounds, with_bounds
 from shoal.algorithms.clustering import Algorithm, Clustering
 from shoal.algorithms.lloyd import Lloyd
 from shoal.algorithms.registry import REGISTRY, Registered, Status, lookup
 
-__all__ = ["REGISTRY", "Algorithm", "Clustering", "Lloyd", "Registered", "Status", "lookup"]
+__all__ = [
+    "REGISTRY",
+    "SHARE_FOR_BOUNDS",
+    "Algorithm",
+    "Clustering",
+    "Lloyd",
+    "Registered",
+    "Status",
+    "WithPrivateBounds",
+    "estimate_bounds",
+    "lookup",
+    "with_bounds",
+]

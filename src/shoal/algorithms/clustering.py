@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from shoal.domain import Domain
 from shoal.queries import Curator
 
 
@@ -31,6 +32,8 @@ class Clustering:
     predicted_sd : float
         Predicted noise of a centre's coordinate, from public and released values. Above 1/2 the noise
         is as wide as the domain.
+    domain : Domain
+        What the centres are scaled to.
     """
 
     centres: npt.NDArray[np.float64]
@@ -39,6 +42,7 @@ class Clustering:
     size_sd: float
     n_iter: int
     predicted_sd: float
+    domain: Domain
 
 
 class Algorithm(Protocol):

@@ -58,6 +58,7 @@ class Lloyd:
             size_sd=answer.count_sd,
             n_iter=len(costs),
             predicted_sd=answer.sum_sd * self.n_clusters / n_rows,
+            domain=curator.domain,
         )
 
     def plan(self, curator: Curator) -> tuple[Fraction, ...]:

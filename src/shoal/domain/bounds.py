@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -11,12 +12,15 @@ import numpy.typing as npt
 
 from shoal.errors import InvalidBounds
 
-BoundsLike: TypeAlias = tuple[Any, Any] | Sequence[Any] | Mapping[str, tuple[float, float]]
+BoundsLike: TypeAlias = str | tuple[Any, Any] | Sequence[Any] | Mapping[str, tuple[float, float]]
 
 _HOW = (
     "give bounds=(lower, upper) as two numbers or two arrays with one entry a column, "
     "or a mapping {column name: (lower, upper)}"
 )
+
+
+_UNKNOWN = (-np.inf, np.inf)
 
 
 @dataclass(frozen=True)
@@ -26,7 +30,8 @@ class Bounds:
     Parameters
     ----------
     lower, upper : tuple of float
-        One entry a column, ``lower[i] <= upper[i]``. Equal entries make a constant column.
+        One entry a column, ``lower[i] <= upper[i]``. Equal entries make a constant column; (-inf, inf)
+        says that the bounds of a column are not known yet.
     source : str
         Where the bounds came from; the certificate repeats it.
 
@@ -50,6 +55,8 @@ class Bounds:
         if len(self.lower) == 0:
             raise InvalidBounds(f"bounds are empty; {_HOW}")
         for i, (low, high) in enumerate(zip(self.lower, self.upper, strict=True)):
+            if (low, high) == _UNKNOWN:
+                continue
             if not (np.isfinite(low) and np.isfinite(high)):
                 raise InvalidBounds(f"bounds of column {i} are ({low}, {high}); both must be finite numbers")
             if low > high:
@@ -65,8 +72,9 @@ class Bounds:
 
         Parameters
         ----------
-        bounds : (lower, upper) or mapping of column name to (lower, upper)
-            Scalars serve every column.
+        bounds : (lower, upper), mapping of column name to (lower, upper), "latlon" or None
+            Scalars serve every column. "latlon" is the globe, for columns named after longitude and
+            latitude. None: not known, to be estimated inside the budget.
         n_columns : int
             The number of columns wanted.
         names : sequence of str, optional
@@ -75,13 +83,17 @@ class Bounds:
         if isinstance(bounds, Bounds):
             found = bounds
         elif bounds is None:
-            raise InvalidBounds(
-                "bounds are missing: Shoal never reads them off the rows, which would leak; " + _HOW
-            )
+            found = cls.not_known(n_columns)
+        elif isinstance(bounds, str):
+            found = cls._preset(bounds, names)
         elif isinstance(bounds, Mapping):
             found = cls._from_mapping(bounds, names)
         else:
             found = cls._from_pair(bounds, n_columns)
+        if found.unknown and not (bounds is None or isinstance(bounds, Bounds)):
+            raise InvalidBounds(
+                f"bounds of column {found.unknown[0]} are infinite; give finite ones, or none"
+            )
         if len(found.lower) != n_columns:
             raise InvalidBounds(
                 f"bounds are for {len(found.lower)} columns, the table has {n_columns}; {_HOW}"
@@ -105,9 +117,32 @@ class Bounds:
         return cls(tuple(_number(low) for low, _ in pairs), tuple(_number(high) for _, high in pairs))
 
     @classmethod
+    def _preset(cls, preset: str, names: Sequence[str] | None) -> Bounds:
+        if preset != "latlon":
+            raise InvalidBounds(f"there is no preset {preset!r} of bounds; the one there is is 'latlon'")
+        axes = [geographic_axis(name) for name in names or ()]
+        if not axes or None in axes:
+            raise InvalidBounds(
+                f"bounds='latlon' needs columns named after longitude and latitude, got {list(names or ())}"
+            )
+        reach = [180.0 if axis == "longitude" else 90.0 for axis in axes]
+        return cls(tuple(-r for r in reach), tuple(reach), "preset latlon")
+
+    @classmethod
     def _from_pair(cls, bounds: Any, n_columns: int) -> Bounds:
         lower, upper = _pair(bounds, "the table")
         return cls(_column_values(lower, n_columns), _column_values(upper, n_columns))
+
+    @classmethod
+    def not_known(cls, n_columns: int) -> Bounds:
+        """Say that no bounds are known: they have to be estimated inside the budget."""
+        return cls((-np.inf,) * n_columns, (np.inf,) * n_columns, "not known")
+
+    @property
+    def unknown(self) -> tuple[int, ...]:
+        """The columns whose bounds are not known yet."""
+        pairs = zip(self.lower, self.upper, strict=True)
+        return tuple(j for j, pair in enumerate(pairs) if pair == _UNKNOWN)
 
     @property
     def middle(self) -> npt.NDArray[np.float64]:
@@ -118,6 +153,20 @@ class Bounds:
     def half_width(self) -> npt.NDArray[np.float64]:
         """Half the width of each column."""
         return np.asarray(self.upper) / 2 - np.asarray(self.lower) / 2
+
+
+def geographic_axis(name: str) -> str | None:
+    """Say whether a column's name speaks of longitude or latitude.
+
+    Examples
+    --------
+    >>> geographic_axis("pickup_longitude"), geographic_axis("Lat"), geographic_axis("plateau")
+    ('longitude', 'latitude', None)
+    """
+    words = set(re.split(r"[^a-z]+", name.lower()))
+    if words & {"lon", "lng", "long", "longitude"}:
+        return "longitude"
+    return "latitude" if words & {"lat", "latitude"} else None
 
 
 def _pair(value: Any, what: str) -> tuple[Any, Any]:

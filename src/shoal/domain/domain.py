@@ -12,6 +12,7 @@ import numpy.typing as npt
 from shoal.domain.bounds import Bounds
 from shoal.domain.chunk import Chunk
 from shoal.domain.lattice import STEPS, decode, encode
+from shoal.domain.magnitude import encode_bucket
 from shoal.domain.unit import Unit
 from shoal.errors import InvalidInput
 
@@ -89,13 +90,17 @@ class Domain:
         """Put rows on the lattice.
 
         Each row is mapped by itself alone, so neighbouring tables stay neighbours. Weights are clipped to
-        [0, max_weight]; a missing weight is 0.
+        [0, max_weight]; a missing weight is 0. A column of unknown bounds is sorted into magnitudes.
         """
         n = len(columns[0])
         out = np.empty((self.n_columns, n), dtype=np.float32)
         incomplete = np.zeros(n, dtype=np.bool_)
+        unknown = self.bounds.unknown
         for j, values in enumerate(columns):
-            incomplete |= encode(values, self.bounds.lower[j], self.bounds.upper[j], out[j])
+            if j in unknown:
+                incomplete |= encode_bucket(values, out[j])
+            else:
+                incomplete |= encode(values, self.bounds.lower[j], self.bounds.upper[j], out[j])
         steps = None
         if self.max_weight is not None and weights is not None:
             shares = np.nan_to_num(np.asarray(weights, dtype=np.float64) / self.max_weight, nan=0.0)

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from shoal.accounting import Accountant, Approx, Pure, budget_of
-from shoal.algorithms import Algorithm, lookup
+from shoal.algorithms import Algorithm, lookup, with_bounds
 from shoal.domain import STEPS, Bounds, Chunk, Domain, Unit
 from shoal.errors import InvalidInput, MostlyNoise, WeakDelta
 from shoal.mechanisms import Entropy, SeededEntropy, SystemEntropy
@@ -73,12 +73,8 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         algorithm = self._algorithm(budget)
         unit = Unit(self.neighbours)
         self._check_n_rows(budget)
-        entropy = self._entropy()
-        accountant = (
-            Accountant(epsilon=self.epsilon, delta=self.delta) if self.budget is None else self.budget
-        )
-        if not isinstance(accountant, Accountant):
-            raise InvalidInput(f"budget is {accountant!r}; pass a shoal.Accountant to share between fits")
+        entropy = entropy_for(self)
+        accountant = accountant_for(self)
         table = Table(X)
         validate_data(self, X, skip_check_array=True)
         bounds = Bounds.parse(self.bounds, table.n_columns, table.names)
@@ -87,10 +83,11 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         with accountant.reserve(budget, f"{type(self).__name__}.fit") as allowance:
             source = MemorySource(table, domain, threads=self._threads())
             curator = LiveCurator(source, domain, allowance, entropy, n_rows=self.n_rows)
-            clustering = algorithm.run(curator)
+            clustering = with_bounds(algorithm, bounds).run(curator)
         certificate = Certificate.issue(
             lookup(self._registered),
             curator.transcript,
+            clustering.domain,
             private_entropy=entropy.private,
             shared=self.budget is not None,
         )
@@ -168,7 +165,7 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
 
     def _cells(self) -> tuple[Voronoi, Domain]:
         check_is_fitted(self, "cluster_centers_")
-        fitted = self.release_.transcript.domain
+        fitted = self.release_.domain
         # A row to be labelled is never dropped.
         domain = Domain(fitted.bounds, fitted.scaling, "centre", fitted.unit, fitted.names)
         return Voronoi(domain.encode(list(self.cluster_centers_.T)).columns.T.astype(np.float64)), domain
@@ -201,11 +198,6 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
                 stacklevel=3,
             )
 
-    def _entropy(self) -> Entropy:
-        if self.random_state is None:
-            return SystemEntropy()
-        return SeededEntropy(int(check_random_state(self.random_state).randint(2**31 - 1)))
-
     def _threads(self) -> int | None:
         if self.n_jobs is None or self.n_jobs == -1:
             return None
@@ -223,6 +215,22 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+
+def accountant_for(estimator: Any) -> Accountant:
+    """Return the accountant a fit draws on: the shared one, or one of its own."""
+    if estimator.budget is None:
+        return Accountant(epsilon=estimator.epsilon, delta=estimator.delta)
+    if not isinstance(estimator.budget, Accountant):
+        raise InvalidInput(f"budget is {estimator.budget!r}; pass a shoal.Accountant to share between fits")
+    return estimator.budget
+
+
+def entropy_for(estimator: Any) -> Entropy:
+    """Return the operating system's randomness, or a seeded one that taints the release."""
+    if estimator.random_state is None:
+        return SystemEntropy()
+    return SeededEntropy(int(check_random_state(estimator.random_state).randint(2**31 - 1)))
 
 
 def check_count(value: Any, name: str, least: int = 1) -> int:

@@ -24,8 +24,9 @@ class DPLloyd(PrivateKMeans):
         Privacy loss allowed; smaller is more private. No default: it is yours to decide.
     delta : float
         0 for pure differential privacy; above it, Gaussian noise is drawn.
-    bounds : (lower, upper) or mapping of column name to (lower, upper)
-        Public bounds of the columns; rows are clipped to them.
+    bounds : (lower, upper), mapping of column name to (lower, upper), or "latlon"
+        Public bounds of the columns; rows are clipped to them. If not given, they are estimated privately
+        with a tenth of the budget.
     neighbours : {"add-remove", "replace"}
         Whom the guarantee protects: one row added or removed, or one row replaced.
     n_rows : int, optional

@@ -8,7 +8,7 @@ from shoal.queries.aggregates import Ball, Box, Offset, RowStat, Value, WithCost
 from shoal.queries.answers import NoisyCounts, NoisySums
 from shoal.queries.curator import Curator, LiveCurator, Source
 from shoal.queries.noise import Noise
-from shoal.queries.partitions import Grid, Partition, Voronoi
+from shoal.queries.partitions import Grid, Marginal, Partition, Voronoi
 from shoal.queries.replay import ReplayCurator
 from shoal.queries.transcript import Transcript
 
@@ -18,6 +18,7 @@ __all__ = [
     "Curator",
     "Grid",
     "LiveCurator",
+    "Marginal",
     "Noise",
     "NoisyCounts",
     "NoisySums",

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from copy import copy
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, Protocol, TypeVar, assert_never
+from typing import Any, Protocol, Self, TypeVar, assert_never
 
 import numpy as np
 
 from shoal.accounting import Allowance, Budget, Charge, round_down
-from shoal.domain import STEPS, Chunk, Domain
+from shoal.domain import STEPS, Bounds, Chunk, Domain
 from shoal.errors import InvalidBudget, InvalidInput
 from shoal.mechanisms import Entropy, public_seed
 from shoal.queries.aggregates import Change, Offset, RowStat, Value, WithCost, exact_count
@@ -29,6 +30,10 @@ class Source(Protocol):
 
     def reduce(self, partial: Callable[[Chunk], T], combine: Callable[[T, T], T]) -> T:
         """Apply `partial` to every chunk of lattice rows and combine the results."""
+        ...
+
+    def within(self, domain: Domain) -> Source:
+        """Return the same rows on the lattice of another domain."""
         ...
 
 
@@ -49,6 +54,21 @@ class Curator(ABC):
         self.domain = domain
         self.budget = budget
         self.n_rows = n_rows
+        self._portion = Fraction(1)
+
+    def within(self, bounds: Bounds, portion: Fraction) -> Self:
+        """Return a curator of the same rows clipped to other public bounds, with a portion of the budget.
+
+        Parameters
+        ----------
+        bounds : Bounds
+            Public, or estimated from answers.
+        portion : Fraction
+            What costs of the new curator are fractions of, as a portion of this one's.
+        """
+        inner = self._rebound(replace(self.domain, bounds=bounds))
+        inner._portion = self._portion * portion
+        return inner
 
     def histogram(self, partition: Partition, *, cost: Fraction) -> NoisyCounts:
         """Count the rows of every cell.
@@ -60,7 +80,7 @@ class Curator(ABC):
         cost : Fraction
             Share of the budget.
         """
-        answer: NoisyCounts = self._ask(Histogram(partition, cost))
+        answer: NoisyCounts = self._ask(Histogram(partition, self._portion * cost))
         return answer
 
     def sums(
@@ -79,7 +99,7 @@ class Curator(ABC):
         noise : {"linf", "laplace", "split", "gaussian"}, optional
             The law of the noise; L-infinity for pure budgets and Gaussian for others if not given.
         """
-        answer: NoisySums = self._ask(Sums(partition, of or Value(), cost, noise))
+        answer: NoisySums = self._ask(Sums(partition, of or Value(), self._portion * cost, noise))
         return answer
 
     def public_rng(self, label: str) -> np.random.Generator:
@@ -92,13 +112,13 @@ class Curator(ABC):
         """Return the standard deviations of a sum and of a count that `sums` would give. Free and public."""
         stat = of or Value()
         change = self._change(stat)
-        scale = self._law(change, cost, noise).sd / change.width * self._weight
+        scale = self._law(change, self._portion * cost, noise).sd / change.width * self._weight
         return float(scale[0] * stat.unit), float(scale[self.domain.n_columns])
 
     def count_sd(self, *, cost: Fraction) -> float:
         """Return the standard deviation of a count that `histogram` would give. Free and public."""
         change = self._change(None)
-        return float(self._law(change, cost, None).sd[0] / change.width * self._weight)
+        return float(self._law(change, self._portion * cost, None).sd[0] / change.width * self._weight)
 
     @property
     def _weight(self) -> float:
@@ -115,6 +135,10 @@ class Curator(ABC):
             raise InvalidBudget(f"a cost of {cost!r} is not a Fraction above 0 and at most 1 of the budget")
         share = round_down(self.budget.amount * cost)
         return design(change, share, self.budget.currency, self.domain.unit, noise)
+
+    @abstractmethod
+    def _rebound(self, domain: Domain) -> Self:
+        """Return a curator of the same rows on another lattice."""
 
     @abstractmethod
     def _ask(self, question: Question) -> Any:
@@ -156,6 +180,12 @@ class LiveCurator(Curator):
         self._entropy = entropy
         self._progress = progress
         self.transcript: Transcript = Transcript(domain, allowance.budget, n_rows, entropy.describe())
+
+    def _rebound(self, domain: Domain) -> Self:
+        inner = copy(self)  # the same allowance, entropy and transcript
+        inner.domain = domain
+        inner._source = self._source.within(domain)
+        return inner
 
     def _ask(self, question: Question) -> Any:
         charge: Charge | None = None

@@ -133,3 +133,37 @@ class Grid:
     def describe(self) -> str:
         """Say the partition in a few words."""
         return "all rows" if self.n_cells == 1 else f"grid of {'x'.join(map(str, self.shape))} boxes"
+
+
+@dataclass(frozen=True)
+class Marginal:
+    """Equal intervals along one column, whatever the others are.
+
+    Parameters
+    ----------
+    column : int
+        Which column.
+    cells : int
+        How many intervals.
+
+    Examples
+    --------
+    >>> Marginal(1, 4).assign(np.array([[0.9, 0.9], [-1.0, 1.0]], dtype=np.float32), None)
+    array([0, 3], dtype=int32)
+    """
+
+    column: int
+    cells: int
+
+    @property
+    def n_cells(self) -> int:
+        """The number of intervals."""
+        return self.cells
+
+    def assign(self, columns: Columns, metric: Metric) -> Labels:
+        """Return the interval of each row."""
+        return Grid((self.cells,)).assign(columns[self.column : self.column + 1], metric)
+
+    def describe(self) -> str:
+        """Say the partition in a few words."""
+        return f"{self.cells} intervals of column {self.column}"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from copy import copy
+from typing import Any, Self
 
+from shoal.domain import Domain
 from shoal.errors import ReplayMismatch
 from shoal.queries.curator import Curator
 from shoal.queries.questions import Question
@@ -25,6 +27,11 @@ class ReplayCurator(Curator):
     def __init__(self, transcript: Transcript) -> None:
         super().__init__(transcript.domain, transcript.budget, transcript.n_rows)
         self._entries = iter(transcript.entries)
+
+    def _rebound(self, domain: Domain) -> Self:
+        inner = copy(self)  # the same entries, read on
+        inner.domain = domain
+        return inner
 
     def _ask(self, question: Question) -> Any:
         entry = next(self._entries, None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 from dataclasses import asdict, dataclass
 from fractions import Fraction
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
@@ -67,11 +68,11 @@ class Certificate:
 
     @classmethod
     def issue(
-        cls, row: Registered, transcript: Transcript, *, private_entropy: bool, shared: bool
+        cls, row: Registered, transcript: Transcript, domain: Domain, *, private_entropy: bool, shared: bool
     ) -> Certificate:
         """Write the certificate of a finished run, from its transcript."""
         private = private_entropy and row.status is not Status.CLAIMED_ONLY
-        domain, charges = transcript.domain, transcript.charges
+        charges = transcript.charges
         spent = sum((c.amount for c in charges), Fraction(0))
         return cls(
             algorithm=row.name,
@@ -92,7 +93,7 @@ class Certificate:
                 if shared
                 else "stands alone: another fit on the same table adds to this loss"
             ),
-            versions={"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}},
+            versions=dict(_versions()),
             transcript=transcript.digest(),
         )
 
@@ -120,6 +121,12 @@ class Certificate:
 
 
 _NONE = {"any": "not private: no guarantee"}
+
+
+@cache
+def _versions() -> dict[str, str]:
+    # Reading the packages' metadata takes longer than a small fit, and it does not change.
+    return {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}}
 
 
 def _guarantee(budget: Budget, unit: Unit) -> dict[str, str]:

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.algorithms import Clustering
+from shoal.domain import Domain
 from shoal.queries import Transcript
 from shoal.release.certificate import Certificate
 
@@ -32,6 +33,8 @@ class Release:
         What is guaranteed.
     transcript : Transcript
         Every question and noisy answer.
+    domain : Domain
+        Bounds, scaling and unit that the centres belong to.
     """
 
     names: tuple[str, ...]
@@ -41,11 +44,12 @@ class Release:
     size_sd: float
     certificate: Certificate
     transcript: Transcript
+    domain: Domain
 
     @classmethod
     def of(cls, clustering: Clustering, certificate: Certificate, transcript: Transcript) -> Release:
         """Put a clustering into the table's own units."""
-        domain = transcript.domain
+        domain = clustering.domain  # as the bounds turned out, where they were estimated
         return cls(
             names=domain.names or tuple(f"x{i}" for i in range(domain.n_columns)),
             centres=domain.decode(clustering.centres),
@@ -54,4 +58,5 @@ class Release:
             size_sd=clustering.size_sd,
             certificate=certificate,
             transcript=transcript,
+            domain=domain,
         )

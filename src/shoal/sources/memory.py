@@ -43,10 +43,16 @@ class MemorySource:
     def __init__(
         self, table: Table, domain: Domain, *, chunk_rows: int = CHUNK_ROWS, threads: int | None = None
     ) -> None:
+        self._table = table
+        self._chunk_rows = chunk_rows
         self._threads = threads or available_cores()
         self._chunks = self._map(
             lambda span: domain.encode(table.columns(*span)), list(table.chunks(chunk_rows))
         )
+
+    def within(self, domain: Domain) -> MemorySource:
+        """Return the same rows on the lattice of another domain."""
+        return MemorySource(self._table, domain, chunk_rows=self._chunk_rows, threads=self._threads)
 
     def reduce(self, partial: Callable[[Chunk], T], combine: Callable[[T, T], T]) -> T:
         """Apply `partial` to every chunk and combine the results, in order."""

@@ -1,0 +1,132 @@
+"""Private bounds as a step of a pipeline."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from shoal.accounting import Accountant, budget_of
+from shoal.algorithms import estimate_bounds
+from shoal.domain import Bounds, Domain, Unit
+from shoal.domain.unit import Neighbours
+from shoal.estimators.base import accountant_for, entropy_for
+from shoal.queries import LiveCurator
+from shoal.sources import MemorySource, Table
+
+
+class PrivateBounds(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Estimate bounds privately, then clip and scale every column to [-1, 1].
+
+    Use it before a private estimator with ``bounds=(-1, 1)``, on one shared budget.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy loss allowed for the bounds.
+    delta : float
+        0 for pure differential privacy.
+    neighbours : {"add-remove", "replace"}
+        Whom the guarantee protects.
+    budget : Accountant, optional
+        Shared with the other steps.
+    random_state : int, optional
+        For tests only: seeded noise is not private.
+
+    Attributes
+    ----------
+    bounds_ : tuple of two ndarrays
+        Lower and upper bounds, released.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from shoal import Accountant, DPLloyd, PrivateBounds
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([rng.normal(-74, 0.1, (10_000, 1)), rng.normal(41, 0.1, (10_000, 1))], axis=1)
+    >>> budget = Accountant(epsilon=2.0)
+    >>> steps = make_pipeline(
+    ...     PrivateBounds(epsilon=1.0, budget=budget),
+    ...     DPLloyd(2, epsilon=1.0, bounds=(-1, 1), budget=budget),
+    ... ).fit(X)
+    >>> lower, upper = steps[0].bounds_
+    >>> bool(lower[0] < -74 < upper[0] and upper[0] - lower[0] < 4)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float,
+        delta: float = 0.0,
+        neighbours: Neighbours = "add-remove",
+        budget: Accountant | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.neighbours = neighbours
+        self.budget = budget
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
+        """Estimate the bounds of every column.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_columns)
+            Numbers; missing and infinite cells are allowed.
+        y : ignored
+            For pipelines.
+        """
+        budget = budget_of(self.epsilon, self.delta)
+        unit = Unit(self.neighbours)
+        accountant = accountant_for(self)
+        entropy = entropy_for(self)
+        table = Table(X)
+        validate_data(self, X, skip_check_array=True)
+        domain = Domain(Bounds.not_known(table.n_columns), unit=unit, names=table.names)
+        with accountant.reserve(budget, "PrivateBounds.fit") as allowance:
+            curator = LiveCurator(MemorySource(table, domain), domain, allowance, entropy)
+            bounds = estimate_bounds(curator, Fraction(1))
+        self.bounds_ = np.array(bounds.lower), np.array(bounds.upper)
+        return self
+
+    def transform(self, X: Any) -> npt.NDArray[np.float64]:
+        """Clip to the bounds and scale to [-1, 1]; missing cells stay missing.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_columns)
+            Rows of the same columns as in `fit`.
+        """
+        check_is_fitted(self, "bounds_")
+        table = Table(X)
+        validate_data(self, X, skip_check_array=True, reset=False)
+        rows = [np.column_stack(table.columns(*span)) for span in table.chunks(2**16)]
+        lower, upper = self.bounds_
+        values = np.concatenate(rows).astype(np.float64)
+        half = np.where(upper > lower, (upper - lower) / 2, 1.0)
+        return np.asarray((np.clip(values, lower, upper) - (lower + upper) / 2) / half)
+
+    def inverse_transform(self, X: Any) -> npt.NDArray[np.float64]:
+        """Map scaled points, such as centres, back to the table's own units.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_columns)
+            Points of [-1, 1]^d.
+        """
+        check_is_fitted(self, "bounds_")
+        lower, upper = self.bounds_
+        return np.asarray((lower + upper) / 2 + np.asarray(X) * (upper - lower) / 2)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags

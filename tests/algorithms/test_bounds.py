@@ -1,0 +1,95 @@
+"""Bounds estimated inside the budget."""
+
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.pipeline import make_pipeline
+
+from shoal import Accountant, DPLloyd, PrivateBounds
+from shoal.algorithms import estimate_bounds
+from shoal.domain import Bounds, Domain
+from shoal.domain.magnitude import BUCKETS, bucket, edges
+from shoal.errors import MostlyNoise
+from shoal.queries.partitions import Marginal
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False, min_value=-(2.0**63), max_value=2.0**63))
+def test_a_cell_lies_in_its_bucket(value):
+    low, high = edges(int(bucket(np.array([value]))[0]))
+    assert low <= value <= high or abs(value) < 2.0**-64
+
+
+@given(
+    st.lists(st.floats() | st.sampled_from([0.0, -0.0, 1.0, -1.0, 2.0**-70, 1e300]), min_size=1, max_size=20)
+)
+def test_the_grid_over_a_column_of_unknown_bounds_counts_its_buckets(values):
+    column = np.array(values)
+    chunk = Domain(Bounds.not_known(1)).encode([column])
+    assert np.array_equal(Marginal(0, BUCKETS).assign(chunk.columns, None), bucket(column))
+
+
+def table(n=20_000):
+    rng = np.random.default_rng(1)
+    return np.column_stack([rng.normal(-74, 0.05, n), rng.uniform(0, 1000, n), rng.normal(0, 3, n)])
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_bounds_hold_the_rows_and_not_much_more(behind_gate, delta):
+    X = table()
+    curator = behind_gate(X, epsilon=4, delta=delta, bounds=None)
+    bounds = estimate_bounds(curator, Fraction(1, 2))
+    for j in range(3):
+        inside = np.mean((X[:, j] >= bounds.lower[j]) & (X[:, j] <= bounds.upper[j]))
+        width = np.quantile(X[:, j], 0.999) - np.quantile(X[:, j], 0.001)
+        assert inside > 0.95
+        assert bounds.upper[j] - bounds.lower[j] < 8 * width
+    spent = sum(charge.amount for charge in curator.transcript.charges)
+    assert spent <= curator.budget.amount / 2
+
+
+def test_only_unknown_columns_are_paid_for(behind_gate):
+    bounds = Bounds((-75.0, -np.inf, -9.0), (-73.0, np.inf, 9.0))
+    curator = behind_gate(table(), bounds=bounds)
+    found = estimate_bounds(curator, Fraction(1, 2))
+    assert (found.lower[0], found.upper[2]) == (-75.0, 9.0)
+    asked = [entry.question.partition.column for entry in curator.transcript]
+    assert set(asked) == {1}
+
+
+def test_without_bounds_a_fit_pays_a_tenth_for_them():
+    model = DPLloyd(2, epsilon=5.0, random_state=3).fit(table())
+    charges = model.certificate_.charges
+    for_bounds = [c for c in charges if "intervals of column" in c.question]
+    assert float(sum(c.amount for c in for_bounds)) == pytest.approx(0.5, rel=1e-4)
+    assert float(sum(c.amount for c in charges)) == pytest.approx(5.0, rel=1e-4)
+    assert "10%" in model.certificate_.bounds["source"]
+    assert -75 < model.cluster_centers_[0, 0] < -73
+    assert len(model.predict(table())) == 20_000
+
+
+@pytest.mark.filterwarnings("ignore:the noise of a centre")
+def test_nothing_to_see_gives_the_public_default():
+    with pytest.warns(MostlyNoise, match="default"):
+        model = DPLloyd(2, epsilon=0.01).fit(np.full((3, 1), 1e6))
+    assert model.certificate_.bounds["columns"] == {"0": [-1.0, 1.0]}
+
+
+def test_a_pipeline_shares_one_budget():
+    budget = Accountant(epsilon=2.0)
+    steps = make_pipeline(
+        PrivateBounds(epsilon=1.0, budget=budget), DPLloyd(2, epsilon=1.0, bounds=(-1, 1), budget=budget)
+    ).fit(table())
+    assert float(budget.spent) == pytest.approx(2.0, rel=1e-4)
+    centres = steps[0].inverse_transform(steps[1].cluster_centers_)
+    assert (np.abs(centres[:, 0] + 74) < 2).all()
+
+
+def test_the_globe_is_a_preset():
+    frame = pd.DataFrame({"pickup_lat": [1.0], "pickup_lon": [2.0]})
+    bounds = Bounds.parse("latlon", 2, tuple(frame.columns))
+    assert bounds.upper == (90.0, 180.0)
+    assert bounds.source == "preset latlon"
