@@ -6,7 +6,8 @@ charged before it is answered, and the answer is already noisy.
 
 from shoal.queries.aggregates import Ball, Box, Offset, RowStat, Value, WithCost
 from shoal.queries.answers import NoisyCounts, NoisySums
-from shoal.queries.curator import Curator, LiveCurator, Source
+from shoal.queries.curator import Curator
+from shoal.queries.live import LiveCurator, RehearsalCurator, Source
 from shoal.queries.noise import Noise
 from shoal.queries.partitions import Grid, Marginal, Partition, Voronoi
 from shoal.queries.replay import ReplayCurator
@@ -24,6 +25,7 @@ __all__ = [
     "NoisySums",
     "Offset",
     "Partition",
+    "RehearsalCurator",
     "ReplayCurator",
     "RowStat",
     "Source",

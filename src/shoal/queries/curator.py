@@ -1,40 +1,22 @@
-"""The curator: answers typed questions about rows, charged first and noisy always."""
+"""The curator: what algorithms are given instead of rows. `live.py` answers; `replay.py` repeats."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from copy import copy
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, Protocol, Self, TypeVar, assert_never
+from typing import Any, Self
 
 import numpy as np
 
-from shoal.accounting import Allowance, Budget, Charge, round_down
-from shoal.domain import STEPS, Bounds, Chunk, Domain
-from shoal.errors import InvalidBudget, InvalidInput
-from shoal.mechanisms import Entropy, public_seed
-from shoal.queries.aggregates import Change, Offset, RowStat, Value, WithCost, exact_count
+from shoal.accounting import Budget, round_down
+from shoal.domain import STEPS, Bounds, Domain
+from shoal.errors import InvalidBudget
+from shoal.queries.aggregates import Change, RowStat, Value
 from shoal.queries.answers import NoisyCounts, NoisySums
 from shoal.queries.noise import Noise, NoiseLaw, design
 from shoal.queries.partitions import Partition
 from shoal.queries.questions import Histogram, PublicSeed, Question, Sums
-from shoal.queries.transcript import Entry, Transcript
-
-T = TypeVar("T")
-
-
-class Source(Protocol):
-    """All the gate asks of a place where rows live."""
-
-    def reduce(self, partial: Callable[[Chunk], T], combine: Callable[[T, T], T]) -> T:
-        """Apply `partial` to every chunk of lattice rows and combine the results."""
-        ...
-
-    def within(self, domain: Domain) -> Source:
-        """Return the same rows on the lattice of another domain."""
-        ...
 
 
 class Curator(ABC):
@@ -143,107 +125,3 @@ class Curator(ABC):
     @abstractmethod
     def _ask(self, question: Question) -> Any:
         """Answer a question: from rows, or from a transcript."""
-
-
-class LiveCurator(Curator):
-    """The curator that holds the rows.
-
-    Parameters
-    ----------
-    source : Source
-        Where rows live.
-    domain : Domain
-        Public facts about them.
-    allowance : Allowance
-        What may be spent.
-    entropy : Entropy
-        Where noise comes from.
-    n_rows : int, optional
-        A public row count.
-    progress : callable, optional
-        Called with every charge, before the work.
-    """
-
-    def __init__(
-        self,
-        source: Source,
-        domain: Domain,
-        allowance: Allowance,
-        entropy: Entropy,
-        *,
-        n_rows: int | None = None,
-        progress: Callable[[Charge], None] | None = None,
-    ) -> None:
-        super().__init__(domain, allowance.budget, n_rows)
-        self._source = source
-        self._allowance = allowance
-        self._entropy = entropy
-        self._progress = progress
-        self.transcript: Transcript = Transcript(domain, allowance.budget, n_rows, entropy.describe())
-
-    def _rebound(self, domain: Domain) -> Self:
-        inner = copy(self)  # the same allowance, entropy and transcript
-        inner.domain = domain
-        inner._source = self._source.within(domain)
-        return inner
-
-    def _ask(self, question: Question) -> Any:
-        charge: Charge | None = None
-        answer: Any
-        match question:
-            case Histogram():
-                answer, charge = self._histogram(question)
-            case Sums():
-                answer, charge = self._sums(question)
-            case PublicSeed():
-                answer = public_seed(self._entropy)
-            case _:
-                assert_never(question)
-        self.transcript.entries.append(Entry(question, answer, charge))
-        return answer
-
-    def _histogram(self, question: Histogram) -> tuple[NoisyCounts, Charge]:
-        partition, metric = question.partition, self.domain.metric
-        change = self._change(None)
-        law = self._law(change, question.cost, None)
-        charge = self._pay(question, law)
-        exact_counts = self._source.reduce(lambda chunk: exact_count(partition, chunk, metric), np.add)
-        noisy = (exact_counts + law.draw(self._entropy, partition.n_cells)[:, 0]) / change.width
-        return NoisyCounts(noisy * self._weight, float(law.sd[0] / change.width * self._weight)), charge
-
-    def _sums(self, question: Sums) -> tuple[NoisySums, Charge]:
-        partition, of, d = question.partition, question.of, self.domain.n_columns
-        _check_anchors(partition, of, d)
-        change, metric = self._change(of), self.domain.metric
-        law = self._law(change, question.cost, question.noise)
-        charge = self._pay(question, law)
-        exact_totals = self._source.reduce(lambda chunk: of.exact_totals(partition, chunk, metric), np.add)
-        scale = self._weight / change.width
-        noisy = (exact_totals + law.draw(self._entropy, partition.n_cells)) * scale
-        sd = law.sd * scale
-        answer = NoisySums(noisy[:, :d] * of.unit, noisy[:, d], float(sd[0] * of.unit), float(sd[d]))
-        if "cost" in change.extras:
-            # The statistic is 2 q - 1 with q the clipped squared distance over the squared radius.
-            square = of.unit**2
-            answer = replace(
-                answer,
-                costs=square * (noisy[:, d + 1] + noisy[:, d]) / 2,
-                cost_sd=square * float(np.hypot(sd[d + 1], sd[d])) / 2,
-            )
-        return answer, charge
-
-    def _pay(self, question: Question, law: NoiseLaw) -> Charge:
-        charge = Charge(question.describe(), law.describe(), law.amount, law.currency)
-        self._allowance.charge(charge)
-        if self._progress is not None:
-            self._progress(charge)
-        return charge
-
-
-def _check_anchors(partition: Partition, of: RowStat, n_columns: int) -> None:
-    offset = of.of if isinstance(of, WithCost) else of
-    if isinstance(offset, Offset) and offset.anchors.shape != (partition.n_cells, n_columns):
-        raise InvalidInput(
-            f"anchors have shape {offset.anchors.shape}; one point of {n_columns} columns for each of "
-            f"{partition.n_cells} cells is wanted"
-        )
