@@ -1,0 +1,120 @@
+"""What a fit would ask, spend and be worth, told without touching the data."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from shoal.accounting import Charge, budget_of
+from shoal.algorithms import lookup, with_bounds
+from shoal.domain import Bounds, Domain, Unit
+from shoal.errors import InvalidInput, MostlyNoise
+from shoal.estimators.base import PrivateKMeans
+from shoal.queries import RehearsalCurator
+from shoal.release.words import risk_sentence
+
+# Above this many half widths the noise of a centre drowns its place (algorithms say "infeasible").
+_TOO_MUCH = 0.5
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The plan of a fit and its predicted errors.
+
+    Parameters
+    ----------
+    algorithm, status : str
+        Which algorithm, and what is known of its privacy.
+    budget, risk : str
+        What would be spent, and what that means.
+    charges : tuple of Charge
+        What would be paid for what, in order.
+    rows : float
+        The guess of the number of rows that the errors are for.
+    centre_error : dict of str to float
+        Predicted standard error of a centre, from the noise alone, for each column in its own units; as a
+        share of the half width where the bounds are not known yet.
+    size_error : float
+        Predicted standard error of a group's size.
+    group_size : float
+        The size of an average group.
+    bounds_known : bool
+        Whether bounds were given, so that errors are in the table's own units.
+    mostly_noise : bool
+        Whether the answer would be mostly noise.
+    """
+
+    algorithm: str
+    status: str
+    budget: str
+    risk: str
+    charges: tuple[Charge, ...]
+    rows: float
+    centre_error: dict[str, float]
+    size_error: float
+    group_size: float
+    bounds_known: bool
+    mostly_noise: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain dictionaries, numbers and strings, ready for JSON."""
+        plain = asdict(self)
+        plain["charges"] = [{**asdict(c), "amount": str(c.amount)} for c in self.charges]
+        plain["centre_error"] = {
+            name: error if np.isfinite(error) else None for name, error in self.centre_error.items()
+        }
+        return plain
+
+
+def explain(model: PrivateKMeans, columns: Sequence[str], rows: float) -> Explanation:
+    """Rehearse a fit on an imagined table.
+
+    Parameters
+    ----------
+    model : estimator
+        A private k-means estimator; it is not changed.
+    columns : sequence of str
+        Names of the columns.
+    rows : float
+        A guess of the number of rows.
+
+    Examples
+    --------
+    >>> from shoal import DPLloyd
+    >>> plan = explain(DPLloyd(5, epsilon=1.0, bounds=(0, 10)), ["x", "y"], rows=20_000)
+    >>> len(plan.charges), round(plan.centre_error["x"], 3)
+    (5, 0.016)
+    """
+    if not rows > 0:
+        raise InvalidInput(f"rows is {rows!r}; give a guess above 0, such as 1e6")
+    budget = budget_of(model.epsilon, model.delta)
+    algorithm = model._algorithm(budget)
+    bounds = Bounds.parse(model.bounds, len(columns), columns)
+    unit = Unit(model.neighbours, getattr(model, "max_rows", 1))
+    domain = Domain(bounds, model.scaling, model.missing, unit, tuple(columns))
+    curator = RehearsalCurator(domain, budget, rows, n_rows=model.n_rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MostlyNoise)
+        clustering = with_bounds(algorithm, bounds).run(curator)
+    # Groups of average size: the median, since a rehearsal spreads rows evenly.
+    relative = np.median(clustering.centre_sd, axis=0)
+    known = not bounds.unknown
+    errors = relative * bounds.half_width if known else relative
+    row = lookup(model._registered)
+    return Explanation(
+        algorithm=row.name,
+        status=row.status.value,
+        budget=budget.describe(),
+        risk=risk_sentence(budget),
+        charges=curator.transcript.charges,
+        rows=float(rows),
+        centre_error={name: float(error) for name, error in zip(columns, errors, strict=True)},
+        size_error=clustering.size_sd,
+        group_size=float(rows) / len(clustering.centres),
+        bounds_known=known,
+        mostly_noise=not bool(np.max(relative) <= _TOO_MUCH),
+    )
