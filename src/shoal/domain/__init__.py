@@ -4,6 +4,19 @@ from shoal.domain.bounds import Bounds, BoundsLike
 from shoal.domain.chunk import Chunk
 from shoal.domain.domain import Domain
 from shoal.domain.lattice import STEPS, decode, encode, to_steps
+from shoal.domain.schema import Field, Schema
 from shoal.domain.unit import Unit
 
-__all__ = ["STEPS", "Bounds", "BoundsLike", "Chunk", "Domain", "Unit", "decode", "encode", "to_steps"]
+__all__ = [
+    "STEPS",
+    "Bounds",
+    "BoundsLike",
+    "Chunk",
+    "Domain",
+    "Field",
+    "Schema",
+    "Unit",
+    "decode",
+    "encode",
+    "to_steps",
+]

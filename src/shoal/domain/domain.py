@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
@@ -13,6 +14,7 @@ from shoal.domain.bounds import Bounds
 from shoal.domain.chunk import Chunk
 from shoal.domain.lattice import STEPS, decode, encode
 from shoal.domain.magnitude import encode_bucket
+from shoal.domain.schema import Schema
 from shoal.domain.unit import Unit
 from shoal.errors import InvalidInput
 
@@ -38,6 +40,8 @@ class Domain:
         Column names.
     max_weight : float, optional
         The public maximum of row weights; None where rows are not weighted.
+    schema : Schema, optional
+        How the columns of the table as it is became these columns.
 
     Examples
     --------
@@ -52,6 +56,7 @@ class Domain:
     unit: Unit = field(default_factory=Unit)
     names: tuple[str, ...] | None = None
     max_weight: float | None = None
+    schema: Schema | None = None
 
     def __post_init__(self) -> None:
         if self.scaling not in ("bounds", "none"):
@@ -61,7 +66,7 @@ class Domain:
         if self.missing == "drop" and self.unit.replace:
             # Replacing a complete row by an incomplete one would change the number of rows kept.
             raise InvalidInput("missing='drop' needs neighbours='add-remove'; use missing='centre'")
-        if self.max_weight is not None and not 0 < self.max_weight < float("inf"):
+        if self.max_weight is not None and not _is_positive(self.max_weight):
             raise InvalidInput(f"max_weight is {self.max_weight!r}; it must be a finite number above 0")
 
     @property
@@ -90,7 +95,8 @@ class Domain:
         """Put rows on the lattice.
 
         Each row is mapped by itself alone, so neighbouring tables stay neighbours. Weights are clipped to
-        [0, max_weight]; a missing weight is 0. A column of unknown bounds is sorted into magnitudes.
+        [0, max_weight]; a missing one is 0, and all are at the maximum if none are given. A column of
+        unknown bounds is sorted into magnitudes.
         """
         n = len(columns[0])
         out = np.empty((self.n_columns, n), dtype=np.float32)
@@ -102,9 +108,11 @@ class Domain:
             else:
                 incomplete |= encode(values, self.bounds.lower[j], self.bounds.upper[j], out[j])
         steps = None
-        if self.max_weight is not None and weights is not None:
-            shares = np.nan_to_num(np.asarray(weights, dtype=np.float64) / self.max_weight, nan=0.0)
-            steps = np.floor(np.clip(shares, 0.0, 1.0) * STEPS).astype(np.int32)
+        if self.max_weight is not None:
+            given = np.full(n, np.inf) if weights is None else np.asarray(weights, dtype=np.float64)
+            # Clip before dividing: a huge weight over a small maximum would overflow.
+            shares = np.clip(np.nan_to_num(given, nan=0.0), 0.0, self.max_weight) / self.max_weight
+            steps = np.floor(shares * STEPS).astype(np.int32)
         if self.missing == "drop" and incomplete.any():
             out = np.ascontiguousarray(out[:, ~incomplete])
             steps = None if steps is None else steps[~incomplete]
@@ -113,3 +121,7 @@ class Domain:
     def decode(self, points: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Map scaled points back to the table's own units."""
         return decode(points, self.bounds.lower, self.bounds.upper)
+
+
+def _is_positive(value: object) -> bool:
+    return not isinstance(value, bool) and isinstance(value, numbers.Real) and 0 < float(value) < float("inf")

@@ -20,6 +20,8 @@ class Unit:
         Which two tables must look alike: one has a row more, or one row is another.
     max_rows : int
         The most rows one unit may have. Everything is charged for that many.
+    column : str, optional
+        The column that names the person; without it a unit is a row.
 
     Examples
     --------
@@ -29,6 +31,7 @@ class Unit:
 
     neighbours: Neighbours = "add-remove"
     max_rows: int = 1
+    column: str | None = None
 
     def __post_init__(self) -> None:
         if self.neighbours not in ("add-remove", "replace"):
@@ -48,5 +51,9 @@ class Unit:
 
     def describe(self) -> str:
         """Say in words who is protected."""
-        who = "one row" if self.max_rows == 1 else f"one unit of at most {self.max_rows} rows"
+        rows = "one row" if self.max_rows == 1 else f"at most {self.max_rows} rows"
+        if self.column is not None:
+            who = f"one person (column {self.column!r}) with {rows}"
+        else:
+            who = rows if self.max_rows == 1 else f"one unit of {rows}"
         return f"{who} replaced" if self.replace else f"{who} added or removed"
