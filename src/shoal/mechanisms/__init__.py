@@ -1,0 +1,31 @@
+"""Random words, and integer noise drawn from them whose law is exactly the one that the privacy proofs name.
+
+Every sampler is vectorised, compares 64-bit integers only, and takes its source of words as its first
+argument: :class:`SystemEntropy` for a release, :class:`SeededEntropy` for a test. Rates and scales are
+fractions, so that what is charged and what is drawn are the same number.
+"""
+
+from shoal.mechanisms.entropy import Entropy, SeededEntropy, SystemEntropy, public_seed
+from shoal.mechanisms.exact import bernoulli_exp, geometric_exp
+from shoal.mechanisms.gaussian import discrete_gaussian, gaussian_log_pmf, gaussian_variance
+from shoal.mechanisms.laplace import discrete_laplace, laplace_log_pmf, laplace_variance
+from shoal.mechanisms.linf import linf_noise, linf_variance
+from shoal.mechanisms.uniform import uniform_below
+
+__all__ = [
+    "Entropy",
+    "SeededEntropy",
+    "SystemEntropy",
+    "bernoulli_exp",
+    "discrete_gaussian",
+    "discrete_laplace",
+    "gaussian_log_pmf",
+    "gaussian_variance",
+    "geometric_exp",
+    "laplace_log_pmf",
+    "laplace_variance",
+    "linf_noise",
+    "linf_variance",
+    "public_seed",
+    "uniform_below",
+]
