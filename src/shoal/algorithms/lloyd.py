@@ -10,16 +10,21 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
+import numpy as np
+import numpy.typing as npt
+
 from shoal.accounting.plan import equal, growing, portion
 from shoal.algorithms.clustering import Clustering
+from shoal.algorithms.rows import count_rows
 from shoal.postprocess import centre_sd, pack, recentre
-from shoal.queries import Curator, Grid, Noise, Voronoi
+from shoal.queries import Curator, Noise, Voronoi
+
+Array = npt.NDArray[np.float64]
 
 # Su et al.: a round is worth its budget while the k centres' total squared error stays below this.
 MAX_TOTAL_ERROR = 0.004
 # Su et al.: how far a centroid lies from the middle, relative to the width of the domain.
 RHO = 0.225
-SHARE_FOR_ROWS = Fraction(1, 50)
 
 
 @dataclass(frozen=True)
@@ -47,30 +52,15 @@ class Lloyd:
         """Ask for noisy sums around the current centres, and move the centres there."""
         costs = self.plan(curator)
         centres = pack(self.n_clusters, curator.domain.n_columns, curator.public_rng("starting centres"))
-        for cost in costs:
-            answer = curator.sums(Voronoi(centres), cost=cost, noise=self.noise)
-            centres = recentre(answer.sums, answer.counts, answer.count_sd, fallback=centres)
-        n_rows = max(float(curator.n_rows or answer.counts.sum()), 1.0)
-        return Clustering(
-            centres=Voronoi(centres).centres,
-            sizes=answer.counts,
-            centre_sd=centre_sd(centres, answer.counts, answer.sum_sd, answer.count_sd),
-            size_sd=answer.count_sd,
-            n_iter=len(costs),
-            predicted_sd=answer.sum_sd * self.n_clusters / n_rows,
-            domain=curator.domain,
-        )
+        return refine(curator, centres, costs, self.noise)
 
     def plan(self, curator: Curator) -> tuple[Fraction, ...]:
         """Cut the budget into rounds; "auto" pays for a count of rows first unless it is public."""
         shares = equal if self.spending == "equal" else growing
         if self.max_iter != "auto":
             return shares(self.max_iter)
-        if curator.n_rows is not None:
-            return shares(self.rounds(curator, curator.n_rows, Fraction(1)))
-        rest = 1 - SHARE_FOR_ROWS
-        noisy_rows = curator.histogram(Grid.whole(curator.domain.n_columns), cost=SHARE_FOR_ROWS).counts[0]
-        return portion(shares(self.rounds(curator, float(noisy_rows), rest)), rest)
+        n_rows, rest = count_rows(curator)
+        return portion(shares(self.rounds(curator, n_rows, rest)), rest)
 
     def rounds(self, curator: Curator, n_rows: float, share: Fraction) -> int:
         """Return the largest number of rounds, 2 to 7, whose predicted error is worth it.
@@ -85,3 +75,32 @@ class Lloyd:
             if math.isfinite(error) and error <= MAX_TOTAL_ERROR:
                 return rounds
         return 2
+
+
+def refine(curator: Curator, centres: Array, costs: tuple[Fraction, ...], noise: Noise | None) -> Clustering:
+    """Run rounds of noisy Lloyd from public centres.
+
+    Parameters
+    ----------
+    curator : Curator
+        Answers with noise.
+    centres : ndarray of shape (n_clusters, n_columns)
+        Public points of [-1, 1]^d.
+    costs : tuple of Fraction
+        Share of the budget of each round; at least one.
+    noise : {"linf", "laplace", "split", "gaussian"}, optional
+        Law of the noise.
+    """
+    for cost in costs:
+        answer = curator.sums(Voronoi(centres), cost=cost, noise=noise)
+        centres = recentre(answer.sums, answer.counts, answer.count_sd, fallback=centres)
+    n_rows = max(float(curator.n_rows or answer.counts.sum()), 1.0)
+    return Clustering(
+        centres=Voronoi(centres).centres,
+        sizes=answer.counts,
+        centre_sd=centre_sd(centres, answer.counts, answer.sum_sd, answer.count_sd),
+        size_sd=answer.count_sd,
+        n_iter=len(costs),
+        predicted_sd=answer.sum_sd * len(centres) / n_rows,
+        domain=curator.domain,
+    )

@@ -1,0 +1,75 @@
+"""Merging released centres until k are left."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.postprocess.weighted_kmeans import weighted_kmeans
+
+Array = npt.NDArray[np.float64]
+Merge: TypeAlias = Literal["published", "ward", "kmeans"]
+
+
+def merge(
+    centres: Array, sizes: Array, n_clusters: int, least: float, how: Merge, rng: np.random.Generator
+) -> tuple[Array, Array]:
+    """Merge centres by their noisy sizes.
+
+    Parameters
+    ----------
+    centres : ndarray of shape (n, d)
+        Released centres.
+    sizes : ndarray of shape (n,)
+        Noisy sizes; they may be negative.
+    n_clusters : int
+        How many to leave.
+    least : float
+        Sizes below this count as this much: a negative one would push the merged centre away, and two that
+        add up to nothing have no mean.
+    how : {"published", "ward", "kmeans"}
+        Merge the closest pair (Ni et al.), the pair that costs least (Ward), or run weighted k-means.
+    rng : numpy Generator
+        Public randomness, for k-means.
+
+    Returns
+    -------
+    centres, sizes : ndarrays of shape (n_clusters, d) and (n_clusters,)
+        Merged centres, and sums of the noisy sizes as they were.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> merge(np.array([[0.0], [0.2], [1.0]]), np.array([3.0, 1.0, 5.0]), 2, 1.0, "ward", rng)
+    (array([[0.05],
+           [1.  ]]), array([4., 5.]))
+    """
+    if how == "kmeans":
+        return _by_kmeans(centres, sizes, n_clusters, least, rng)
+    points, weights, totals = list(centres), list(np.maximum(sizes, least)), list(sizes)
+    while len(points) > n_clusters:
+        i, j = _closest(np.array(points), np.array(weights), ward=how == "ward")
+        both = weights[i] + weights[j]
+        points[i] = (weights[i] * points[i] + weights[j] * points[j]) / both
+        weights[i], totals[i] = both, totals[i] + totals[j]
+        del points[j], weights[j], totals[j]
+    return np.array(points), np.array(totals)
+
+
+def _closest(points: Array, weights: Array, *, ward: bool) -> tuple[int, int]:
+    gaps = ((points[:, np.newaxis, :] - points[np.newaxis, :, :]) ** 2).sum(axis=2)
+    if ward:  # the increase of cost when the two become one
+        gaps = gaps * np.multiply.outer(weights, weights) / np.add.outer(weights, weights)
+    gaps[np.tril_indices(len(points))] = np.inf
+    i, j = np.unravel_index(int(gaps.argmin()), gaps.shape)
+    return int(i), int(j)
+
+
+def _by_kmeans(
+    centres: Array, sizes: Array, n_clusters: int, least: float, rng: np.random.Generator
+) -> tuple[Array, Array]:
+    found = weighted_kmeans(centres, np.maximum(sizes, least), n_clusters, rng)
+    gaps = ((centres[:, np.newaxis, :] - found.centres[np.newaxis, :, :]) ** 2).sum(axis=2)
+    return found.centres, np.bincount(gaps.argmin(axis=1), sizes, n_clusters).astype(np.float64)

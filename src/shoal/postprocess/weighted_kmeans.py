@@ -1,0 +1,220 @@
+"""k-means on released points whose weights may be negative.
+
+Noisy counts are signed, and their negative parts cancel the positive ones on average: throwing them away
+would move every centre towards empty space. But negative weights break Lloyd's promise that the cost falls,
+so every start keeps its best iterate, judged by the signed cost, which is unbiased for the true one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.errors import InvalidInput
+from shoal.postprocess.packing import pack
+from shoal.postprocess.sweeps import nearest, sweep
+
+Array = npt.NDArray[np.float64]
+T = TypeVar("T")
+
+# Lloyd stops when no centre moves by more than this, in units of the half width of the domain.
+_STILL = 1e-4
+# Swaps tried side by side: a constant, so that the result does not depend on the machine.
+_BATCH = 4
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedClustering:
+    """Centres of released points.
+
+    Parameters
+    ----------
+    centres : ndarray of shape (k, d)
+        Centres, in the box [-1, 1]^d.
+    masses : ndarray of shape (k,)
+        Weight of the points nearest to each.
+    cost : float
+        Weighted sum of squared distances.
+    """
+
+    centres: Array
+    masses: Array
+    cost: float
+
+
+def weighted_kmeans(
+    points: Array,
+    weights: Array,
+    n_clusters: int,
+    rng: np.random.Generator,
+    *,
+    n_starts: int = 30,
+    max_iter: int = 50,
+    least_mass: float = 0.0,
+    noise: float = 0.0,
+    n_swaps: int = 30,
+) -> WeightedClustering:
+    """Find centres of weighted points: many starts, Lloyd, then swaps of single centres.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+        Released points of [-1, 1]^d.
+    weights : ndarray of shape (n,)
+        Their weights; they may be negative.
+    n_clusters : int
+        How many centres.
+    rng : numpy Generator
+        Public randomness.
+    n_starts : int
+        Starts: half by sphere packing, half by k-means++ on the weights that stand out of the noise.
+    max_iter : int
+        Most rounds of Lloyd a start.
+    least_mass : float
+        A centre with less weight than this stays where it is.
+    noise : float
+        Standard deviation of a weight's noise; k-means++ looks at weights above sqrt(2) of it.
+    n_swaps : int
+        Single centres moved elsewhere on trial, after the starts.
+
+    Returns
+    -------
+    WeightedClustering
+        The best by cost.
+
+    Examples
+    --------
+    >>> points = np.array([[-0.5], [-0.4], [0.5], [0.6]])
+    >>> found = weighted_kmeans(points, np.array([1.0, 1.0, 3.0, 1.0]), 2, np.random.default_rng(0))
+    >>> np.sort(found.centres, axis=0).round(3)
+    array([[-0.45 ],
+           [ 0.525]])
+    """
+    if n_clusters < 1 or n_starts < 1:
+        raise InvalidInput(f"{n_clusters} centres from {n_starts} starts: at least 1 of each is wanted")
+    d = points.shape[1]
+    columns, mass = np.ascontiguousarray(points.T), np.ascontiguousarray(weights, dtype=np.float64)
+    standing = np.maximum(mass - np.sqrt(2) * noise, 0.0)
+    seeds = rng.spawn(n_starts)
+
+    def start(i: int) -> Array:
+        # Packing knows nothing of the weights, so it also serves where none stands out.
+        if i % 2 == 0 or not standing.any():
+            return pack(n_clusters, d, seeds[i])
+        return plus_plus(columns, standing, n_clusters, seeds[i])
+
+    def run(centres: Array) -> WeightedClustering:
+        return lloyd(columns, mass, centres, max_iter=max_iter, least_mass=least_mass)
+
+    best = min(_in_threads(lambda i: run(start(i)), range(n_starts)), key=lambda found: found.cost)
+    if n_clusters > 1 and standing.any():
+        best = _swap(best, columns, standing, run, rng, n_swaps)
+    return best
+
+
+def lloyd(
+    columns: Array, weights: Array, centres: Array, *, max_iter: int, least_mass: float
+) -> WeightedClustering:
+    """Run Lloyd from given centres and return the best iterate.
+
+    Parameters
+    ----------
+    columns : ndarray of shape (d, n)
+        Points, one line a column.
+    weights : ndarray of shape (n,)
+        Weights of either sign.
+    centres : ndarray of shape (k, d)
+        Where to start.
+    max_iter : int
+        Most rounds.
+    least_mass : float
+        A centre with less weight than this stays where it is.
+    """
+    step = sweep()
+    sums, masses = np.empty_like(centres), np.empty(len(centres))
+    best: WeightedClustering | None = None
+    for _ in range(max_iter + 1):
+        cost = step(columns, weights, centres, sums, masses)
+        if best is None or cost < best.cost:
+            best = WeightedClustering(centres, masses.copy(), cost)
+        heavy = masses > max(least_mass, 1e-12)
+        moved = np.where(
+            heavy[:, np.newaxis],
+            np.clip(sums / np.where(heavy, masses, 1.0)[:, np.newaxis], -1.0, 1.0),
+            centres,
+        )
+        if np.abs(moved - centres).max() < _STILL:
+            break
+        centres = moved
+    assert best is not None
+    return best
+
+
+def plus_plus(columns: Array, weights: Array, n_clusters: int, rng: np.random.Generator) -> Array:
+    """Choose starting centres among points, far ones first (k-means++), by non-negative weights.
+
+    Parameters
+    ----------
+    columns : ndarray of shape (d, n)
+        Points, one line a column.
+    weights : ndarray of shape (n,)
+        Not negative, not all zero.
+    n_clusters : int
+        How many.
+    rng : numpy Generator
+        Public randomness.
+    """
+    lower = nearest()
+    distances = np.full(len(weights), np.inf)
+    chance, chosen = weights, []
+    for _ in range(n_clusters):
+        total = np.cumsum(chance)
+        pick = int(np.searchsorted(total, rng.uniform(0, total[-1]), side="right"))
+        chosen.append(min(pick, len(weights) - 1))
+        lower(columns, np.ascontiguousarray(columns[:, chosen[-1]]), distances)
+        chance = weights * distances
+        if not chance.any():  # fewer different points than centres
+            chance = weights
+    return np.ascontiguousarray(columns[:, chosen].T)
+
+
+def _swap(
+    best: WeightedClustering,
+    columns: Array,
+    standing: Array,
+    run: Callable[[Array], WeightedClustering],
+    rng: np.random.Generator,
+    n_swaps: int,
+) -> WeightedClustering:
+    """Move one centre to where cost is high, polish, and keep what is cheaper."""
+    k = len(best.centres)
+    lower = nearest()
+    for _ in range(-(-n_swaps // _BATCH)):
+        distances = np.full(len(standing), np.inf)
+        for centre in best.centres:
+            lower(columns, centre, distances)
+        total = np.cumsum(standing * distances)
+        if not total[-1] > 0:
+            return best
+        picks = np.minimum(np.searchsorted(total, rng.uniform(0, total[-1], _BATCH)), len(standing) - 1)
+        leaves = rng.integers(0, k, _BATCH)
+        trials = []
+        for leave, pick in zip(leaves, picks, strict=True):
+            trial = best.centres.copy()
+            trial[leave] = columns[:, pick]
+            trials.append(trial)
+        found = min(_in_threads(run, trials), key=lambda f: f.cost)
+        if found.cost < best.cost:
+            best = found
+    return best
+
+
+def _in_threads(task: Callable[[T], WeightedClustering], items: Sequence[T]) -> list[WeightedClustering]:
+    with ThreadPoolExecutor(min(os.cpu_count() or 1, len(items))) as pool:
+        return list(pool.map(task, items))
