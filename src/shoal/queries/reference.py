@@ -1,0 +1,121 @@
+"""The kernels again in plain NumPy: what they mean, and what runs where there is no compiler.
+
+Every function gives bit for bit what its compiled namesake gives, by other means where that is possible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.domain import STEPS
+
+Floats = npt.NDArray[np.float64]
+Columns = npt.NDArray[np.float32]
+Labels = npt.NDArray[np.int32]
+Integers = npt.NDArray[np.int64]
+
+_ROWS = 8192
+_PANEL = 2048
+"""Columns whose lattice products add up to below 2^53, so that float64 adds them exactly in any order."""
+
+
+def _blocks(n: int) -> Iterator[slice]:
+    return (slice(start, start + _ROWS) for start in range(0, n, _ROWS))
+
+
+def _steps(columns: Columns) -> Integers:
+    return (columns * np.float32(STEPS)).astype(np.int64)
+
+
+def assign(columns: Columns, centres: Integers, metric: Floats | None = None) -> Labels:
+    """Label each row with its nearest centre, ties to the lowest index; see `shoal.queries.kernels`."""
+    labels = np.empty(columns.shape[1], dtype=np.int32)
+    for rows in _blocks(columns.shape[1]):
+        block = columns[:, rows].astype(np.float64)
+        # argmin returns the first of equals.
+        labels[rows] = np.argmin(
+            _scores(block, centres) if metric is None else _weighted(block, centres, metric), axis=0
+        )
+    return labels
+
+
+def _scores(block: Floats, centres: Integers) -> Integers:
+    """Return |c|^2 - 2 x.c in whole lattice steps: |x - c|^2 but for a term that all centres share."""
+    scores = np.repeat((centres * centres).sum(axis=1)[:, np.newaxis], block.shape[1], axis=1)
+    for start in range(0, len(block), _PANEL):
+        panel = slice(start, start + _PANEL)
+        products = centres[:, panel].astype(np.float64) @ (block[panel] * STEPS)
+        scores -= 2 * products.astype(np.int64)
+    return scores
+
+
+def _weighted(block: Floats, centres: Integers, metric: Floats) -> Floats:
+    """Return weighted distances; the order of operations is part of the result."""
+    distances = np.zeros((len(centres), block.shape[1]))
+    for values, points, weight in zip(block, centres.T, metric, strict=True):
+        step = values - (points / STEPS)[:, np.newaxis]
+        distances += weight * (step * step)
+    return distances
+
+
+def assign_sums(
+    columns: Columns, centres: Integers, metric: Floats | None = None
+) -> tuple[Integers, Integers]:
+    """Return the sum, in lattice steps, and the count of each centre's rows."""
+    labels = assign(columns, centres, metric)
+    sums = np.zeros(centres.shape, dtype=np.int64)
+    for rows in _blocks(columns.shape[1]):
+        np.add.at(sums, labels[rows], _steps(columns[:, rows]).T)
+    return sums, count(labels, len(centres))
+
+
+def accumulate(values: npt.NDArray[np.int32], labels: Labels, n_cells: int) -> Integers:
+    """Add up integers by label."""
+    sums = np.zeros((n_cells, len(values)), dtype=np.int64)
+    for rows in _blocks(values.shape[1]):
+        np.add.at(sums, labels[rows], values[:, rows].T.astype(np.int64))
+    return sums
+
+
+def count(labels: Labels, n_cells: int) -> Integers:
+    """Count labels."""
+    return np.bincount(labels, minlength=n_cells).astype(np.int64, copy=False)
+
+
+def offsets(
+    columns: Columns, labels: Labels, anchors: Integers, radius: int, width: int, ball: bool
+) -> npt.NDArray[np.int32]:
+    """Return clipped offsets from the anchors, in steps of radius / width, rounded toward zero."""
+    out = np.empty(columns.shape, dtype=np.int32)
+    for rows in _blocks(columns.shape[1]):
+        values = _steps(columns[:, rows]) - anchors[labels[rows]].T
+        if not ball:
+            values = np.clip(values, -radius, radius)
+        out[:, rows] = np.sign(values) * (np.abs(values) * width // radius)
+        if ball:
+            squares = (values * values).sum(axis=0)
+            far = squares > radius * radius
+            # Cut by 2^-50, more than all roundings: the squares of the result never exceed width^2.
+            scale = width / np.sqrt(squares[far].astype(np.float64)) * (1.0 - 2.0**-50)
+            out[:, rows][:, far] = np.trunc(values[:, far] * scale)
+    return out
+
+
+def offset_cost(
+    columns: Columns, labels: Labels, anchors: Integers, radius: int, width: int
+) -> npt.NDArray[np.int32]:
+    """Return floor(2 width min(|x - a|^2, radius^2) / radius^2) - width."""
+    out = np.empty(columns.shape[1], dtype=np.int32)
+    whole, twice = radius * radius, 2 * width
+    for rows in _blocks(columns.shape[1]):
+        values = _steps(columns[:, rows]) - anchors[labels[rows]].T
+        clipped = np.minimum((values * values).sum(axis=0), whole)
+        # float64 gives the quotient within one; the remainder is exact modulo 2^64 and settles it.
+        quotient = (clipped.astype(np.float64) * twice / whole).astype(np.int64)
+        left = clipped * twice - quotient * whole
+        quotient += (left >= whole).astype(np.int64) - (left < 0)
+        out[rows] = quotient - width
+    return out

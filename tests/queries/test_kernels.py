@@ -1,0 +1,308 @@
+"""Kernels: exact, a function of one row alone, and the same compiled as in plain NumPy."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoal.errors import InvalidInput
+from shoal.queries import kernels, reference
+
+ONE = 2**20
+KINDS = ("uniform", "coarse", "border", "narrow")
+
+
+def integers(rng, shape, kind):
+    """Lattice steps: spread out; few and so full of ties and copies; corners; or all within a few steps."""
+    if kind == "uniform":
+        return rng.integers(-ONE, ONE + 1, shape)
+    if kind == "coarse":
+        return rng.integers(-2, 3, shape) * (ONE // 2)
+    if kind == "border":
+        return rng.choice([-ONE, ONE], shape)
+    return ONE - 7 + rng.integers(-3, 4, shape)
+
+
+def chunk(steps):
+    return np.ascontiguousarray(steps / ONE, dtype=np.float32)
+
+
+def case(seed, d, k, n, kind):
+    rng = np.random.default_rng(seed)
+    centres = integers(rng, (k, d), kind)
+    centres[rng.integers(k)] = centres[rng.integers(k)]  # perhaps a copy
+    return integers(rng, (d, n), kind), centres
+
+
+def brute(steps, centres):
+    """Nearest centre in Python's own integers."""
+    points = [[int(v) for v in c] for c in centres]
+    rows = [[int(v) for v in x] for x in steps.T]
+    costs = ([sum((a - b) ** 2 for a, b in zip(x, p, strict=True)) for p in points] for x in rows)
+    return np.array([min(range(len(points)), key=cost.__getitem__) for cost in costs], dtype=np.int32)
+
+
+def totals(steps, labels, k):
+    sums = np.zeros((k, len(steps)), dtype=np.int64)
+    np.add.at(sums, labels, steps.T)
+    return sums, np.bincount(labels, minlength=k)
+
+
+def same(a, b):
+    for left, right in zip(a, b, strict=True) if isinstance(a, tuple) else [(a, b)]:
+        np.testing.assert_array_equal(left, right, strict=True)  # values, shape and type
+
+
+sizes = st.tuples(
+    st.integers(0, 2**32), st.integers(1, 40), st.integers(1, 40), st.integers(0, 90), st.sampled_from(KINDS)
+)
+
+
+def test_compiled_here():
+    assert kernels.compiles(), "the tests below compare compiled loops with NumPy: numba is missing"
+
+
+@pytest.mark.parametrize("n", [0, 1, 63, 64, 65, 1000])
+@pytest.mark.parametrize("k", [1, 2, 7, 64, 100])
+@pytest.mark.parametrize("d", [1, 2, 3, 5, 16, 17, 128, 300])
+def test_assignment_as_the_reference(d, k, n):
+    for seed, kind in enumerate(KINDS):
+        steps, centres = case(seed, d, k, n, kind)
+        columns = chunk(steps)
+        labels = kernels.assign(columns, centres)
+        same(labels, reference.assign(columns, centres))
+        same(kernels.assign_sums(columns, centres), totals(steps, labels, k))
+
+
+@given(sizes)
+def test_assignment_is_exact(size):
+    steps, centres = case(*size)
+    expected = brute(steps, centres)
+    for module in (kernels, reference):
+        same(module.assign(chunk(steps), centres), expected)
+        same(module.assign_sums(chunk(steps), centres), totals(steps, expected, len(centres)))
+
+
+@given(sizes, st.booleans())
+def test_weighted_assignment_as_the_reference(size, equal):
+    steps, centres = case(*size)
+    metric = np.ones(len(steps)) if equal else np.random.default_rng(size[0]).uniform(1e-3, 9, len(steps))
+    labels = kernels.assign(chunk(steps), centres, metric)
+    same(labels, reference.assign(chunk(steps), centres, metric))
+    same(kernels.assign_sums(chunk(steps), centres, metric), totals(steps, labels, len(centres)))
+    if equal:
+        same(labels, brute(steps, centres))
+
+
+def test_weighted_ties_are_broken_by_the_same_roundings():
+    """Centres that permute one offset are equally far but for the order in which squares are rounded."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        offset = integers(rng, 9, "uniform")
+        centres = np.array([rng.permutation(offset) for _ in range(30)])
+        metric = np.full(9, rng.random() + 0.1)
+        columns = np.zeros((9, 2), dtype=np.float32)
+        same(kernels.assign(columns, centres, metric), reference.assign(columns, centres, metric))
+
+
+@pytest.mark.parametrize("metric", [None, 0.3])
+@pytest.mark.parametrize(("d", "k"), [(2, 5), (17, 33), (128, 100)])
+def test_a_label_depends_on_its_row_alone(d, k, metric):
+    rng = np.random.default_rng(d)
+    steps, centres = case(1, d, k, 1500, "narrow")
+    weights = None if metric is None else np.full(d, metric)
+    labels = kernels.assign(chunk(steps), centres, weights)
+    order = rng.permutation(1500)
+    same(kernels.assign(chunk(steps[:, order]), centres, weights), labels[order])
+    for start, stop in [(0, 1), (3, 700), (511, 513), (1499, 1500)]:
+        same(kernels.assign(chunk(steps[:, start:stop]), centres, weights), labels[start:stop])
+    others = integers(rng, (d, 777), "uniform")
+    mixed = kernels.assign(chunk(np.hstack([others, steps])), centres, weights)
+    same(mixed[777:], labels)
+
+
+@pytest.mark.parametrize("d", [3, 64, 130])
+def test_near_ties_that_float32_cannot_see(d):
+    rng = np.random.default_rng(d)
+    base = integers(rng, d, "uniform") // 4 * 2
+    centres = np.repeat(base[np.newaxis], 40, axis=0)
+    for j in range(1, 40):
+        centres[j, -1 - (j % min(d, 9))] += int(rng.integers(-2, 3))
+    centres[:, 0] += rng.choice([0, ONE // 3], 40)
+    steps = np.repeat(base[:, np.newaxis], 700, axis=1) + rng.integers(-3, 4, (d, 700))
+    columns, points = chunk(steps), (centres / ONE).astype(np.float32)
+    expected = brute(steps, centres)
+    unchecked = np.argmin((points * points).sum(1)[:, np.newaxis] / 2 - points @ columns, axis=0)
+    assert np.any(unchecked != expected), "this case no longer tests the settling"
+    same(kernels.assign(columns, centres), expected)
+
+
+def test_exact_beyond_float64():
+    """Above 2,048 columns sums of squares pass 2^53; one step at the end still decides."""
+    d = 5000
+    centres = np.full((3, d), -ONE)
+    centres[1, -1] += 1
+    steps = np.full((d, 3), ONE)
+    steps[-1] = [-ONE, -ONE + 1, ONE]
+    same(kernels.assign(chunk(steps), centres), np.array([0, 1, 1], dtype=np.int32))
+    same(reference.assign(chunk(steps), centres), np.array([0, 1, 1], dtype=np.int32))
+
+
+@pytest.mark.parametrize(("d", "kind"), [(1, "uniform"), (7, "border"), (64, "uniform"), (200, "border")])
+def test_the_filter_errs_within_its_bound(d, kind):
+    from shoal.queries import compiled
+
+    steps, centres = case(3, d, 8, 8, kind)
+    points, half, norms, gap = compiled.prepare(centres)
+    block = np.zeros((d // 4 * 4 + 4, 8), dtype=np.float32)
+    block[:d] = chunk(steps)
+    scores = np.empty((8, 8), dtype=np.float32)
+    compiled._score.py_func(block, points, half, scores)
+    exact = norms[:, np.newaxis] - 2 * centres @ steps  # fits int64
+    true = exact / (2 * ONE**2)
+    finite = np.isfinite(half)
+    assert np.abs(scores[finite] - true[finite]).max() <= gap / 2
+    assert gap < 1e-4 * max(d, 10), "a bound this loose would settle everything"
+
+
+@given(sizes)
+def test_accumulate_and_count(size):
+    seed, d, k, n, _ = size
+    rng = np.random.default_rng(seed)
+    values = rng.integers(-(2**31), 2**31, (d, n)).astype(np.int32)
+    labels = rng.integers(0, k, n).astype(np.int32)
+    expected, counts = totals(values.astype(np.int64), labels, k)
+    for module in (kernels, reference):
+        same(module.accumulate(values, labels, k), expected)
+        same(module.count(labels, k), counts)
+
+
+radii = st.one_of(
+    st.integers(1, 9), st.integers(2**10, 2**22), st.integers(2**22, 2**27), st.just(2**30), st.just(ONE)
+)
+
+
+@given(sizes, radii, st.floats(0, 1), st.booleans())
+def test_offsets(size, radius, share, ball):
+    steps, anchors = case(*size)
+    width = max(1, int(share * radius))
+    labels = np.random.default_rng(size[0]).integers(0, len(anchors), steps.shape[1]).astype(np.int32)
+    result = kernels.offsets(chunk(steps), labels, anchors, radius, width, ball)
+    same(result, reference.offsets(chunk(steps), labels, anchors, radius, width, ball))
+    for x, label, row in zip(steps.T, labels, result.T, strict=True):
+        v = [int(a) - int(b) for a, b in zip(x, anchors[label], strict=True)]
+        got = [int(value) for value in row]
+        squares = sum(a * a for a in v)
+        if not ball:
+            v = [max(-radius, min(radius, a)) for a in v]
+        if not ball or squares <= radius**2:
+            assert got == [abs(a) * width // radius * (1 if a >= 0 else -1) for a in v]
+        else:
+            assert all(a * b >= 0 for a, b in zip(v, got, strict=True))
+            for a, b in zip(v, got, strict=True):  # b is trunc(a width / |v|), or one step less
+                assert b * b * squares <= a * a * width**2 < (abs(b) + 2) ** 2 * squares
+        if ball:
+            assert sum(a * a for a in got) <= width**2
+        assert max(map(abs, got)) <= width
+
+
+@given(sizes, radii, radii)
+def test_offset_cost(size, radius, width):
+    steps, anchors = case(*size)
+    labels = np.random.default_rng(size[0]).integers(0, len(anchors), steps.shape[1]).astype(np.int32)
+    result = kernels.offset_cost(chunk(steps), labels, anchors, radius, width, True)
+    same(result, reference.offset_cost(chunk(steps), labels, anchors, radius, width))
+    for x, label, u in zip(steps.T, labels, result, strict=True):
+        squares = sum((int(a) - int(b)) ** 2 for a, b in zip(x, anchors[label], strict=True))
+        assert int(u) == 2 * min(squares, radius**2) * width // radius**2 - width
+        assert -width <= u <= width
+
+
+def squares_adding_to(total, d):
+    """Split an integer into d squares of integers up to 2^21, largest first."""
+    parts = []
+    for _ in range(d):
+        parts.append(min(math.isqrt(total), 2 * ONE))
+        total -= parts[-1] ** 2
+    assert total == 0
+    return parts
+
+
+@pytest.mark.parametrize("beside", [-1, 1])
+@pytest.mark.parametrize("radius", [2**20 + 1, 2**22 + 1, 2**23 + 9])
+def test_offset_cost_beside_whole_quotients(radius, beside):
+    """Twice the width times the distance is one off a multiple of radius^2: a rounded quotient slips."""
+    for width in (2**20 + 7, 2**27 + 29, 2**29 + 11):
+        squares = beside * pow(2 * width, -1, radius**2) % radius**2
+        values = np.array(squares_adding_to(squares, 64))[:, np.newaxis]
+        anchors = np.full((1, 64), -ONE)
+        for module, rest in ((kernels, (True,)), (reference, ())):
+            got = module.offset_cost(
+                chunk(anchors.T + values), np.zeros(1, np.int32), anchors, radius, width, *rest
+            )
+            assert got.tolist() == [2 * squares * width // radius**2 - width]
+
+
+def test_read_only_and_strided_arrays_are_accepted():
+    steps, centres = case(5, 4, 3, 100, "uniform")
+    columns = chunk(steps)
+    expected = kernels.assign(columns, centres)
+    columns.setflags(write=False)
+    centres.setflags(write=False)
+    same(kernels.assign(columns, centres), expected)
+    same(kernels.assign(columns[:, ::2], centres), expected[::2])
+    expected.setflags(write=False)
+    assert kernels.count(expected, 3).sum() == 100
+
+
+def test_without_the_compiler(monkeypatch):
+    steps, centres = case(6, 3, 4, 50, "coarse")
+    columns, metric = chunk(steps), np.array([0.1, 1.0, 3.0])
+    labels = kernels.assign(columns, centres)
+
+    def everything():
+        return (
+            kernels.assign(columns, centres),
+            kernels.assign(columns, centres, metric),
+            *kernels.assign_sums(columns, centres, metric),
+            kernels.accumulate(steps.astype(np.int32), labels, 4),
+            kernels.count(labels, 4),
+            kernels.offsets(columns, labels, centres, ONE, 1000, True),
+            kernels.offset_cost(columns, labels, centres, ONE, 1000, True),
+        )
+
+    compiled = everything()
+    monkeypatch.setattr(kernels, "compiles", lambda: False)
+    same(compiled, everything())
+
+
+@pytest.mark.parametrize(("setting", "expected"), [("1", False), ("0", True)])
+def test_the_compiler_is_neither_imported_early_nor_forced(setting, expected):
+    code = (
+        f"import os, sys; os.environ['SHOAL_NO_NUMBA'] = '{setting}'\n"
+        "from shoal.queries import kernels\n"
+        f"assert 'numba' not in sys.modules and kernels.compiles() is {expected}"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_errors_name_what_is_wanted():
+    columns, centres, labels = np.zeros((2, 3), np.float32), np.zeros((1, 2), np.int64), np.zeros(3, np.int32)
+    with pytest.raises(InvalidInput, match=r"\(at least 1, 2\) is wanted"):
+        kernels.assign(columns, np.zeros((1, 3), np.int64))
+    with pytest.raises(InvalidInput, match="clip them"):
+        kernels.assign(columns, centres + 2**21)
+    with pytest.raises(InvalidInput, match=r"\(2,\) is wanted"):
+        kernels.assign(columns, centres, np.ones(3))
+    with pytest.raises(InvalidInput, match="from 0 to 1"):
+        kernels.count(labels - 1, 2)
+    with pytest.raises(InvalidInput, match="width <= radius"):
+        kernels.offsets(columns, labels, centres, 5, 6, ball=False)
+    with pytest.raises(InvalidInput, match="from 1 to"):
+        kernels.offset_cost(columns, labels, centres, 0, 6, ball=False)
