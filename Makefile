@@ -8,7 +8,7 @@ BIN    := $(VENV)/bin
 .PHONY: demo test lint bench clean
 
 demo: $(VENV)/.plot
-	$(BIN)/python examples/demo.py
+	$(BIN)/shoal demo
 
 test: lint $(VENV)/.test
 	$(BIN)/python -m pytest -n auto

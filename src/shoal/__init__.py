@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from shoal.accounting import Accountant
     from shoal.estimators import DPLloyd, PrivateBounds
-    from shoal.release import Certificate, Release
+    from shoal.release import Certificate, Release, verify
 
 __version__ = "0.1.0"
 
-__all__ = ["Accountant", "Certificate", "DPLloyd", "PrivateBounds", "Release", "__version__"]
+__all__ = ["Accountant", "Certificate", "DPLloyd", "PrivateBounds", "Release", "__version__", "verify"]
 
 _HOMES = {
     "Accountant": "shoal.accounting",
@@ -27,6 +27,7 @@ _HOMES = {
     "DPLloyd": "shoal.estimators",
     "PrivateBounds": "shoal.estimators",
     "Release": "shoal.release",
+    "verify": "shoal.release",
 }
 
 

@@ -6,10 +6,15 @@
       InvalidInput (ValueError)        a parameter or table that cannot be used; nothing was spent
         InvalidBudget                  epsilon, delta, rho or a share of them
         InvalidBounds                  missing, reversed, NaN or the wrong number
+        InvalidRelease                 files or text that cannot be read as a release
         InvalidTable (also TypeError)  wrong columns or types, as told by the schema, never by the cells
+        InvalidFile                    no such file, not what its name says, or its parts do not fit together
         LatticeTooCoarse               an exact sampler was asked for noise its lattice cannot carry
       BudgetExceeded                   the accountant refused: says asked, left and the gap
+      DamagedFile                      a file broke off or changed while its rows were read; charges stay
       ReplayMismatch                   a replayed run asked something the transcript does not hold
+      DataUnavailable                  a data set is neither at hand nor to be downloaded; says where to put it
+      ChecksumMismatch                 a data file is not the one that is known by its name
 
     ShoalWarning (UserWarning)
       WeakDelta                        delta is not below 1/n_rows
@@ -20,9 +25,14 @@ from __future__ import annotations
 
 __all__ = [
     "BudgetExceeded",
+    "ChecksumMismatch",
+    "DamagedFile",
+    "DataUnavailable",
     "InvalidBounds",
     "InvalidBudget",
+    "InvalidFile",
     "InvalidInput",
+    "InvalidRelease",
     "InvalidTable",
     "LatticeTooCoarse",
     "MostlyNoise",
@@ -49,8 +59,16 @@ class InvalidBounds(InvalidInput):
     """Bounds that are missing, reversed, not numbers, or not one pair a column."""
 
 
+class InvalidRelease(InvalidInput):
+    """Files or text that cannot be read as a release: missing, cut short, changed or of another format."""
+
+
 class InvalidTable(InvalidInput, TypeError):
     """A table whose schema (columns, types, shape) does not fit. Never depends on its cells."""
+
+
+class InvalidFile(InvalidInput):
+    """A file that cannot be opened as a table. Told by names, headers and footers, never by rows."""
 
 
 class LatticeTooCoarse(InvalidInput):
@@ -61,8 +79,20 @@ class BudgetExceeded(ShoalError):
     """The accountant refused a charge. Nothing was computed."""
 
 
+class DamagedFile(ShoalError):
+    """A file broke off, or changed, while its rows were read. Says nothing of the rows; charges stay."""
+
+
 class ReplayMismatch(ShoalError):
     """A replayed algorithm asked a question that the transcript does not hold."""
+
+
+class DataUnavailable(ShoalError):
+    """A data set that is neither at hand nor to be downloaded. Says where to put which file."""
+
+
+class ChecksumMismatch(ShoalError):
+    """A data file, or what its public source holds, is not the table that is known by its name."""
 
 
 class ShoalWarning(UserWarning):

@@ -75,7 +75,7 @@ def test_without_bounds_a_fit_pays_a_tenth_for_them():
 def test_nothing_to_see_gives_the_public_default():
     with pytest.warns(MostlyNoise, match="default"):
         model = DPLloyd(2, epsilon=0.01).fit(np.full((3, 1), 1e6))
-    assert model.certificate_.bounds["columns"] == {"0": [-1.0, 1.0]}
+    assert model.certificate_.bounds["columns"] == {"x0": [-1.0, 1.0]}
 
 
 def test_a_pipeline_shares_one_budget():

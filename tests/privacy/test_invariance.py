@@ -31,8 +31,8 @@ def test_row_order(behind_gate, blobs):
     assert transcript_of(behind_gate, blobs) == transcript_of(behind_gate, shuffled)
 
 
-def fitted(X, **how):
-    model = DPLloyd(3, epsilon=1.0, bounds=(-1, 1), random_state=5, **how).fit(X)
+def fitted(X, bounds=(-1, 1), **how):
+    model = DPLloyd(3, epsilon=1.0, bounds=bounds, random_state=5, **how).fit(X)
     return model.cluster_centers_.tobytes(), model.cluster_sizes_.tobytes()
 
 
@@ -63,12 +63,12 @@ def test_every_input_type_with_missing_cells(blobs):
 
 def test_integers_and_booleans():
     X = np.random.default_rng(0).integers(0, 2, (500, 2))
-    want = fitted(X.astype(float))
-    assert fitted(X.astype(np.int8)) == want
-    assert fitted(X.astype(bool)) == want
+    want = fitted(X.astype(float), bounds=(0, 1))
+    assert fitted(X.astype(np.int8), bounds=(0, 1)) == want
+    assert fitted(X.astype(bool)) == want  # bounds of booleans are implied
     assert fitted(pd.DataFrame(X.astype(bool), columns=["a", "b"])) == want
     assert fitted(pl.DataFrame(X.astype(bool), schema=["a", "b"])) == want
-    assert fitted(pd.DataFrame(X, columns=["a", "b"]).astype("Int64")) == want
+    assert fitted(pd.DataFrame(X, columns=["a", "b"]).astype("Int64"), bounds=(0, 1)) == want
 
 
 def test_threads_of_the_estimator(blobs):

@@ -6,6 +6,8 @@ import difflib
 from dataclasses import dataclass
 from enum import Enum
 
+from shoal.algorithms.clustering import Algorithm
+from shoal.algorithms.lloyd import Lloyd
 from shoal.errors import InvalidInput
 
 
@@ -35,6 +37,8 @@ class Registered:
         What the proof needs, or what was repaired.
     proof : str
         The proof note.
+    algorithm : type
+        The class in `shoal.algorithms`, a frozen value; a release holds its parameters.
     """
 
     name: str
@@ -43,6 +47,7 @@ class Registered:
     status: Status
     condition: str
     proof: str
+    algorithm: type[Algorithm]
 
 
 REGISTRY: dict[str, Registered] = {
@@ -55,6 +60,7 @@ REGISTRY: dict[str, Registered] = {
             status=Status.PROVEN,
             condition="public bounds, a fixed number of rounds, empty clusters noised like any other",
             proof="docs/proofs/lloyd.md",
+            algorithm=Lloyd,
         ),
     )
 }

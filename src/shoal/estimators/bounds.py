@@ -108,7 +108,7 @@ class PrivateBounds(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         check_is_fitted(self, "bounds_")
         table = Table(X)
         validate_data(self, X, skip_check_array=True, reset=False)
-        rows = [np.column_stack(table.columns(*span)) for span in table.chunks(2**16)]
+        rows = [np.column_stack(table.read(part).columns) for part in table.parts(2**16)]
         lower, upper = self.bounds_
         values = np.concatenate(rows).astype(np.float64)
         half = np.where(upper > lower, (upper - lower) / 2, 1.0)

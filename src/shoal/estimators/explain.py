@@ -11,10 +11,12 @@ import numpy as np
 
 from shoal.accounting import Charge, budget_of
 from shoal.algorithms import lookup, with_bounds
-from shoal.domain import Bounds, Domain, Unit
+from shoal.domain import Domain, Schema, Unit
+from shoal.domain.schema import Field
 from shoal.errors import InvalidInput, MostlyNoise
 from shoal.estimators.base import PrivateKMeans
 from shoal.queries import RehearsalCurator
+from shoal.release.certificate import column_names
 from shoal.release.words import risk_sentence
 
 # Above this many half widths the noise of a centre drowns its place (algorithms say "infeasible").
@@ -70,15 +72,15 @@ class Explanation:
         return plain
 
 
-def explain(model: PrivateKMeans, columns: Sequence[str], rows: float) -> Explanation:
+def explain(model: PrivateKMeans, columns: Sequence[str] | Schema, rows: float) -> Explanation:
     """Rehearse a fit on an imagined table.
 
     Parameters
     ----------
     model : estimator
         A private k-means estimator; it is not changed.
-    columns : sequence of str
-        Names of the columns.
+    columns : sequence of str or Schema
+        Names of the number columns, or the schema of the table.
     rows : float
         A guess of the number of rows.
 
@@ -93,9 +95,18 @@ def explain(model: PrivateKMeans, columns: Sequence[str], rows: float) -> Explan
         raise InvalidInput(f"rows is {rows!r}; give a guess above 0, such as 1e6")
     budget = budget_of(model.epsilon, model.delta)
     algorithm = model._algorithm(budget)
-    bounds = Bounds.parse(model.bounds, len(columns), columns)
-    unit = Unit(model.neighbours, getattr(model, "max_rows", 1))
-    domain = Domain(bounds, model.scaling, model.missing, unit, tuple(columns))
+    schema = columns if isinstance(columns, Schema) else Schema(tuple(map(Field, columns)))
+    bounds = schema.bounds(model.bounds)
+    unit = Unit(model.neighbours, model.max_rows, model.unit)
+    domain = Domain(
+        bounds,
+        model.scaling,
+        model.missing,
+        unit,
+        schema.names,
+        max_weight=model.max_weight if schema.weight is not None else None,
+        schema=schema,
+    )
     curator = RehearsalCurator(domain, budget, rows, n_rows=model.n_rows)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MostlyNoise)
@@ -112,7 +123,7 @@ def explain(model: PrivateKMeans, columns: Sequence[str], rows: float) -> Explan
         risk=risk_sentence(budget),
         charges=curator.transcript.charges,
         rows=float(rows),
-        centre_error={name: float(error) for name, error in zip(columns, errors, strict=True)},
+        centre_error={name: float(error) for name, error in zip(column_names(domain), errors, strict=True)},
         size_error=clustering.size_sd,
         group_size=float(rows) / len(clustering.centres),
         bounds_known=known,

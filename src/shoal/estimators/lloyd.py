@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from shoal.accounting import Accountant, Approx, Pure
@@ -29,6 +30,11 @@ class DPLloyd(PrivateKMeans):
         with a tenth of the budget.
     neighbours : {"add-remove", "replace"}
         Whom the guarantee protects: one row added or removed, or one row replaced.
+    unit : str, optional
+        The column that names the person. It is not clustered, and the guarantee protects a person with all
+        their rows. A row without a name is a person of its own.
+    max_rows : int
+        The most rows of a person that are kept; everything is charged for that many.
     n_rows : int, optional
         A *public* row count that you vouch for.
     budget : Accountant, optional
@@ -37,6 +43,11 @@ class DPLloyd(PrivateKMeans):
         Measure distance after scaling each column to its bounds, or in the table's own units.
     missing : {"centre", "drop"}
         Where missing cells go: to the middle of their bounds, or away with their row.
+    levels : mapping of column name to list of str or int, optional
+        The public levels of category columns. Each becomes a column of 0 and 1, called ``column=level``;
+        another cell is a missing one.
+    max_weight : float, optional
+        The public maximum of `sample_weight` in `fit`.
     max_iter : int or "auto"
         Rounds; "auto" chooses 2 to 7 from `n_rows`, or pays 2 % of the budget for a noisy count.
     noise : {"auto", "linf", "laplace", "split", "gaussian"}
@@ -50,8 +61,8 @@ class DPLloyd(PrivateKMeans):
 
     Attributes
     ----------
-    cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Centres, in the table's own units.
+    cluster_centers_ : ndarray of shape (n_clusters, n_columns)
+        Centres, in the table's own units; a category has a column for each level.
     cluster_sizes_ : ndarray of shape (n_clusters,)
         Noisy sizes of the groups around the last but one centres, not below 0.
     release_ : Release
@@ -61,9 +72,9 @@ class DPLloyd(PrivateKMeans):
     n_iter_ : int
         Rounds, fixed from public values.
     n_features_in_ : int
-        Number of columns.
+        Number of clustered columns of the table as it is.
     feature_names_in_ : ndarray of str
-        Column names, where the table has them.
+        Their names, where the table has them.
 
     Examples
     --------
@@ -89,10 +100,14 @@ class DPLloyd(PrivateKMeans):
         delta: float = 0.0,
         bounds: BoundsLike | None = None,
         neighbours: Neighbours = "add-remove",
+        unit: str | None = None,
+        max_rows: int = 1,
         n_rows: int | None = None,
         budget: Accountant | None = None,
         scaling: Literal["bounds", "none"] = "bounds",
         missing: Literal["centre", "drop"] = "centre",
+        levels: Mapping[str, Sequence[str | int]] | None = None,
+        max_weight: float | None = None,
         max_iter: int | Literal["auto"] = 5,
         noise: Literal["auto"] | Noise = "auto",
         spending: Literal["equal", "growing"] = "equal",
@@ -104,10 +119,14 @@ class DPLloyd(PrivateKMeans):
         self.delta = delta
         self.bounds = bounds
         self.neighbours = neighbours
+        self.unit = unit
+        self.max_rows = max_rows
         self.n_rows = n_rows
         self.budget = budget
         self.scaling = scaling
         self.missing = missing
+        self.levels = levels
+        self.max_weight = max_weight
         self.max_iter = max_iter
         self.noise = noise
         self.spending = spending

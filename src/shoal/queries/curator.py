@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from shoal.accounting import Budget, round_down
+from shoal.accounting import Budget, Charge, round_down
 from shoal.domain import STEPS, Bounds, Domain
 from shoal.errors import InvalidBudget
 from shoal.queries.aggregates import Change, RowStat, Value
@@ -101,6 +101,17 @@ class Curator(ABC):
         """Return the standard deviation of a count that `histogram` would give. Free and public."""
         change = self._change(None)
         return float(self._law(change, self._portion * cost, None).sd[0] / change.width * self._weight)
+
+    def law(self, question: Histogram | Sums) -> NoiseLaw:
+        """Return the noise that a question is answered with. Free and public."""
+        of, noise = (question.of, question.noise) if isinstance(question, Sums) else (None, None)
+        return self._law(self._change(of), question.cost, noise)
+
+    def price(self, question: Question) -> Charge | None:
+        """Return what a question is charged, None for public randomness. Free and public."""
+        if isinstance(question, PublicSeed):
+            return None
+        return self.law(question).charge(question.describe())
 
     @property
     def _weight(self) -> float:

@@ -80,8 +80,8 @@ class AnsweringCurator(Curator):
         of = question.of if isinstance(question, Sums) else None
         _check_anchors(question.partition, of, self.domain.n_columns)
         change = self._change(of)
-        law = self._law(change, question.cost, question.noise if isinstance(question, Sums) else None)
-        charge = Charge(question.describe(), law.describe(), law.amount, law.currency)
+        law = self.law(question)
+        charge = law.charge(question.describe())
         self._pay(charge)
         scale = self._weight / change.width
         noisy, sd = self._totals(question, change, law) * scale, law.sd * scale

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.accounting.budget import Currency, round_down
+from shoal.accounting.events import Charge
 from shoal.domain import Unit
 from shoal.errors import InvalidBudget, InvalidInput
 from shoal.mechanisms import (
@@ -98,6 +99,10 @@ class NoiseLaw:
         }
         word = {"linf": "rate", "laplace": "rate", "gaussian": "sigma"}
         return ", ".join(f"{names[b.law]}({word[b.law]}={b.parameter}, n={b.n})" for b in self.blocks)
+
+    def charge(self, question: str) -> Charge:
+        """Return what is written down for an answer with this noise."""
+        return Charge(question, self.describe(), self.amount, self.currency)
 
 
 def design(change: Change, share: Fraction, currency: Currency, unit: Unit, noise: Noise | None) -> NoiseLaw:

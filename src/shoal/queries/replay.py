@@ -8,8 +8,9 @@ from typing import Any, Self
 from shoal.domain import Domain
 from shoal.errors import ReplayMismatch
 from shoal.queries.curator import Curator
+from shoal.queries.plain import digest
 from shoal.queries.questions import Question
-from shoal.queries.transcript import Transcript, digest
+from shoal.queries.transcript import Transcript
 
 
 class ReplayCurator(Curator):

@@ -1,6 +1,9 @@
 """What may leave the building: centres, noisy sizes and the certificate that travels with them."""
 
 from shoal.release.certificate import Certificate
+from shoal.release.folder import check_free
+from shoal.release.intervals import Intervals
 from shoal.release.release import Release
+from shoal.release.verify import Check, Verification, verify
 
-__all__ = ["Certificate", "Release"]
+__all__ = ["Certificate", "Check", "Intervals", "Release", "Verification", "check_free", "verify"]

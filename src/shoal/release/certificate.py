@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import math
 import platform
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import cache
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from shoal.accounting import Approx, Budget, Charge, Pure, epsilon_of
-from shoal.algorithms import Registered, Status
+from shoal.algorithms import Algorithm, Registered, Status
 from shoal.domain import Domain, Unit
 from shoal.queries import Transcript
+from shoal.queries.plain import TAG, from_plain, plain
 
 _PACKAGES = ("shoal", "numpy", "scipy", "scikit-learn", "numba")
+# Columns named in the text; all are in the JSON.
+_SHOWN = 20
+
+SHARED = "draws on a shared accountant: losses of all its fits add up to no more than its budget"
+ALONE = "stands alone: another fit on the same table adds to this loss"
 
 
 @dataclass(frozen=True)
@@ -25,6 +33,8 @@ class Certificate:
     ----------
     algorithm, paper, status, condition : str
         Which algorithm, where it comes from, and what is known of its privacy.
+    parameters : dict
+        The algorithm with its public parameters, enough to run it again.
     guarantee : dict of str to str
         The guarantee under each neighbour relation, in words.
     private : bool
@@ -46,13 +56,24 @@ class Certificate:
     versions : dict of str to str
         Software.
     transcript : str
-        SHA-256 of all questions and answers.
+        SHA-256 of the public facts and of all questions, answers and charges.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shoal import DPLloyd
+    >>> model = DPLloyd(2, epsilon=1.0, bounds=(0, 1)).fit(np.random.default_rng(0).random((1000, 2)))
+    >>> model.certificate_.guarantee
+    {'add-remove': 'epsilon = 1', 'replace': 'epsilon = 2'}
+    >>> Certificate.from_dict(model.certificate_.to_dict()) == model.certificate_
+    True
     """
 
     algorithm: str
     paper: str
     status: str
     condition: str
+    parameters: dict[str, Any]
     guarantee: dict[str, str]
     private: bool
     unit: str
@@ -68,9 +89,32 @@ class Certificate:
 
     @classmethod
     def issue(
-        cls, row: Registered, transcript: Transcript, domain: Domain, *, private_entropy: bool, shared: bool
+        cls,
+        row: Registered,
+        transcript: Transcript,
+        domain: Domain,
+        *,
+        algorithm: Algorithm,
+        private_entropy: bool,
+        shared: bool,
     ) -> Certificate:
-        """Write the certificate of a finished run, from its transcript."""
+        """Write the certificate of a finished run, from its transcript.
+
+        Parameters
+        ----------
+        row : Registered
+            What is known of the algorithm.
+        transcript : Transcript
+            What was asked, answered and charged.
+        domain : Domain
+            The table as the centres know it, with the bounds as they turned out.
+        algorithm : Algorithm
+            What was run, with its public parameters.
+        private_entropy : bool
+            Whether nobody can predict the noise.
+        shared : bool
+            Whether the fit drew on an accountant shared with others.
+        """
         private = private_entropy and row.status is not Status.CLAIMED_ONLY
         charges = transcript.charges
         spent = sum((c.amount for c in charges), Fraction(0))
@@ -79,6 +123,7 @@ class Certificate:
             paper=row.paper,
             status=row.status.value,
             condition=row.condition,
+            parameters=plain(algorithm),
             guarantee=_guarantee(transcript.budget, domain.unit) if private else _NONE,
             private=private,
             unit=domain.unit.describe(),
@@ -88,36 +133,54 @@ class Certificate:
             bounds=_bounds(domain),
             rows=_rows(transcript),
             entropy=transcript.entropy,
-            composition=(
-                "draws on a shared accountant: losses of all its fits add up to no more than its budget"
-                if shared
-                else "stands alone: another fit on the same table adds to this loss"
-            ),
+            composition=SHARED if shared else ALONE,
             versions=dict(_versions()),
             transcript=transcript.digest(),
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain dictionaries, numbers and strings, ready for JSON."""
-        plain = asdict(self)
-        plain["charges"] = [{**asdict(charge), "amount": str(charge.amount)} for charge in self.charges]
-        return plain
+        charges = [{**asdict(charge), "amount": str(charge.amount)} for charge in self.charges]
+        return {**asdict(self), "charges": charges}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Certificate:
+        """Read what :meth:`to_dict` wrote, or say what is wrong with it.
+
+        Parameters
+        ----------
+        values : mapping
+            Plain dictionaries, numbers and strings.
+        """
+        charges = values.get("charges")
+        if isinstance(charges, list):
+            charges = [{TAG: "Charge", **c} if isinstance(c, dict) else c for c in charges]
+        found: Certificate = from_plain(cls, {TAG: "Certificate", **values, "charges": charges})
+        return found
 
     def __str__(self) -> str:
         lines = [
             f"algorithm    {self.algorithm} ({self.paper})",
+            f"parameters   {', '.join(f'{k}={v}' for k, v in self.parameters.items() if k != TAG)}",
             f"status       {self.status}: {self.condition}",
             *(f"guarantee    {text} ({relation})" for relation, text in self.guarantee.items()),
             f"protects     {self.unit}",
             f"budget       {self.budget}; spent {self.spent}",
             *(f"  charge     {charge.describe()}" for charge in self.charges),
             f"bounds       {self.bounds['source']}",
+            *(f"  column     {text}" for text in self._columns()),
             f"rows         {self.rows}",
             f"randomness   {self.entropy}",
             f"composition  {self.composition}",
+            f"software     {', '.join(f'{name} {number}' for name, number in self.versions.items())}",
             f"transcript   sha256 {self.transcript}",
         ]
         return "\n".join(lines)
+
+    def _columns(self) -> list[str]:
+        columns = [f"{name}: {low:g} to {high:g}" for name, (low, high) in self.bounds["columns"].items()]
+        more = len(columns) - _SHOWN
+        return columns if more <= 0 else [*columns[:_SHOWN], f"and {more} more"]
 
 
 _NONE = {"any": "not private: no guarantee"}
@@ -126,7 +189,14 @@ _NONE = {"any": "not private: no guarantee"}
 @cache
 def _versions() -> dict[str, str]:
     # Reading the packages' metadata takes longer than a small fit, and it does not change.
-    return {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}}
+    return {"python": platform.python_version(), **{name: _version(name) for name in _PACKAGES}}
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:  # numba need not be there
+        return "absent"
 
 
 def _guarantee(budget: Budget, unit: Unit) -> dict[str, str]:
@@ -137,19 +207,29 @@ def _guarantee(budget: Budget, unit: Unit) -> dict[str, str]:
     if isinstance(budget, Pure):
         replace = Pure(2 * budget.epsilon).describe()
     elif isinstance(budget, Approx):
-        epsilon = epsilon_of(4 * float(budget.amount), float(budget.delta))
-        replace = f"epsilon = {epsilon:.4g}, delta = {float(budget.delta):g}"
+        # Rounded up: a guarantee must not sound better than it is.
+        epsilon = math.ceil(1000 * epsilon_of(4 * float(budget.amount), float(budget.delta))) / 1000
+        replace = f"epsilon = {epsilon:g}, delta = {float(budget.delta):g}"
     else:
         replace = f"rho = {4 * float(budget.rho):g} (zCDP)"
     return {"add-remove": here, "replace": replace}
 
 
+def column_names(domain: Domain) -> tuple[str, ...]:
+    """Return the names of the columns, made up where the table has none.
+
+    Examples
+    --------
+    >>> from shoal.domain import Bounds
+    >>> column_names(Domain(Bounds.parse((0, 1), 2)))
+    ('x0', 'x1')
+    """
+    return domain.names or tuple(f"x{i}" for i in range(domain.n_columns))
+
+
 def _bounds(domain: Domain) -> dict[str, Any]:
-    names = domain.names or tuple(str(i) for i in range(domain.n_columns))
-    columns = {
-        name: [low, high]
-        for name, low, high in zip(names, domain.bounds.lower, domain.bounds.upper, strict=True)
-    }
+    ends = zip(column_names(domain), domain.bounds.lower, domain.bounds.upper, strict=True)
+    columns = {name: [float(low), float(high)] for name, low, high in ends}
     return {"source": domain.bounds.source, "columns": columns}
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -10,53 +12,126 @@ import numpy.typing as npt
 from shoal.algorithms import Clustering
 from shoal.domain import Domain
 from shoal.queries import Transcript
-from shoal.release.certificate import Certificate
+from shoal.release.certificate import Certificate, column_names
+from shoal.release.files import from_files, to_files
+from shoal.release.folder import check_hash, read_file, read_manifest, write_folder
+from shoal.release.intervals import Intervals, intervals_of
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Release:
     """What may be published.
 
     Parameters
     ----------
-    names : tuple of str
-        Column names.
     centres : ndarray of shape (n_clusters, n_columns)
         In the table's own units.
     sizes : ndarray of shape (n_clusters,)
-        Noisy sizes.
+        Noisy sizes; they may be negative.
     centre_sd : ndarray of shape (n_clusters, n_columns)
-        Standard errors of the centres from the noise, given the assignment.
+        Standard errors of the centres from the noise, given the assignment; infinite where a centre
+        rests on no rows.
     size_sd : float
         Standard error of a size.
+    intervals : Intervals
+        95 % intervals of centres and sizes, given the assignment.
     certificate : Certificate
         What is guaranteed.
     transcript : Transcript
         Every question and noisy answer.
     domain : Domain
-        Bounds, scaling and unit that the centres belong to.
+        Column names, bounds, scaling, missing cells and unit that the centres belong to.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shoal import DPLloyd
+    >>> X = np.random.default_rng(0).normal(5, 0.5, (10_000, 1))
+    >>> release = DPLloyd(1, epsilon=1.0, bounds=(0, 10)).fit(X).release_
+    >>> release
+    <Release of 1 cluster over x0, lloyd, epsilon = 1>
+    >>> bool(release.intervals.centre_low[0, 0] < release.centres[0, 0] < release.intervals.centre_high[0, 0])
+    True
     """
 
-    names: tuple[str, ...]
     centres: npt.NDArray[np.float64]
     sizes: npt.NDArray[np.float64]
     centre_sd: npt.NDArray[np.float64]
     size_sd: float
+    intervals: Intervals
     certificate: Certificate
     transcript: Transcript
     domain: Domain
 
     @classmethod
     def of(cls, clustering: Clustering, certificate: Certificate, transcript: Transcript) -> Release:
-        """Put a clustering into the table's own units."""
+        """Put a clustering into the table's own units.
+
+        Parameters
+        ----------
+        clustering : Clustering
+            What an algorithm found, scaled to its domain.
+        certificate : Certificate
+            What is guaranteed.
+        transcript : Transcript
+            What the algorithm asked and was told.
+        """
         domain = clustering.domain  # as the bounds turned out, where they were estimated
+        half = domain.bounds.half_width
+        known = np.isfinite(clustering.centre_sd)
+        # A constant column has no error even where a centre rests on no rows.
+        centre_sd = np.where(known, clustering.centre_sd, 0.0) * half
         return cls(
-            names=domain.names or tuple(f"x{i}" for i in range(domain.n_columns)),
             centres=domain.decode(clustering.centres),
             sizes=clustering.sizes,
-            centre_sd=clustering.centre_sd * domain.bounds.half_width,
+            centre_sd=np.where(known | (half == 0), centre_sd, np.inf),
             size_sd=clustering.size_sd,
+            intervals=intervals_of(clustering, transcript),
             certificate=certificate,
             transcript=transcript,
             domain=domain,
         )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Column names; x0, x1, ... where the table has none."""
+        return column_names(self.domain)
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write the release into a new folder, whole or not at all.
+
+        It holds `release.json` (for people), `release.npz` (the arrays), `centres.csv`, `centres.geojson`
+        where the columns are longitude and latitude, `transcript.json`, `certificate.json`,
+        `certificate.txt`, and `manifest.json` with the hash of each. Nothing in it came from rows without
+        noise.
+
+        Parameters
+        ----------
+        folder : path
+            It must not exist yet.
+        """
+        write_folder(folder, to_files(self))
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> Release:
+        """Read a release that was saved, or raise `InvalidRelease` where a file is missing or changed.
+
+        Only hashes are checked; :func:`shoal.verify` recomputes all that can be.
+
+        Parameters
+        ----------
+        folder : path
+            Where it was saved.
+        """
+        path = Path(folder)
+        hashes = read_manifest(path)
+        files = {name: read_file(path, name) for name in hashes}
+        for name, data in files.items():
+            check_hash(name, data, hashes[name])
+        return cls(**from_files(files))
+
+    def __repr__(self) -> str:
+        k, budget = len(self.sizes), self.transcript.budget.describe()
+        shown = ", ".join(self.names[:4]) + (", ..." if len(self.names) > 4 else "")
+        groups = f"{k} cluster" if k == 1 else f"{k} clusters"
+        return f"<Release of {groups} over {shown}, {self.certificate.algorithm}, {budget}>"

@@ -1,84 +1,129 @@
-"""One face for numpy arrays and data frames: names, types from the schema, and columns cut in chunks.
+"""One face for numpy arrays and data frames: names, types from the schema, and rows in parts.
 
 What is refused here is refused by the schema (shape, column types), never by what a cell holds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import narwhals.stable.v1 as nw
 import numpy as np
-import numpy.typing as npt
 
+from shoal.domain import Domain, Schema
+from shoal.domain.schema import BOOLEAN, NUMBER, Level
 from shoal.errors import InvalidTable
+from shoal.sources.columns import Piece, Values, read_frame, read_numbers, type_of
+from shoal.sources.memory import MemorySource
+from shoal.sources.rows import OpenTable
 
-_TEXT = (
-    "Shoal clusters numbers: drop the column, or turn it into numbers by a rule that does not look at rows"
-)
 
-
-class Table:
+class Table(OpenTable):
     """A typed view of a table in memory; no copy is made.
 
     Parameters
     ----------
     data : array-like of shape (n_rows, n_columns), or a pandas, polars, pyarrow, ... data frame
-        Its numeric and boolean columns can be read; any other type is an error.
+        Its numeric and boolean columns can be read, and others whose levels are declared.
+    levels : mapping of str to list of str or int, optional
+        The levels of category columns.
+    unit : str, optional
+        The column that names the person.
+    weights : str or array-like of shape (n_rows,), optional
+        The column of row weights, or the weights.
+    ignore : collection of str
+        Columns to pass over where they are there.
 
     Examples
     --------
     >>> table = Table(np.zeros((4, 2), dtype=np.float32))
     >>> table.names is None, table.n_columns
     (True, 2)
+    >>> import polars as pl
+    >>> Table(pl.DataFrame({"a": [1.5], "hue": ["red"]}), levels={"hue": ["red", "blue"]}).names
+    ('a', 'hue=red', 'hue=blue')
     """
 
-    def __init__(self, data: Any) -> None:
+    def __init__(
+        self,
+        data: Any,
+        *,
+        levels: Mapping[str, Iterable[Level]] | None = None,
+        unit: str | None = None,
+        weights: Any = None,
+        ignore: Collection[str] = (),
+    ) -> None:
         frame = nw.from_native(data, strict=False, eager_only=False)
         if isinstance(frame, nw.LazyFrame):
             raise InvalidTable("the table is a lazy frame; call .collect() first")
         self._frame: Any = frame if isinstance(frame, nw.DataFrame) else None
         if self._frame is not None:
-            self._check_schema(self._frame.schema)
-            self.names: tuple[str, ...] | None = tuple(str(c) for c in self._frame.columns)
-            self.n_columns = len(self.names)
             self._n_rows = len(self._frame)
+            self._keys = {str(key): key for key in self._frame.columns}
+            types = {str(key): type_of(dtype) for key, dtype in self._frame.schema.items()}
         else:
             self._array = _as_array(data)
-            self.names = None
-            self._n_rows, self.n_columns = self._array.shape
-        if self.n_columns == 0:
-            raise InvalidTable("the table has 0 feature(s) (shape=(n, 0)) while a minimum of 1 is required")
+            self._n_rows, width = self._array.shape
+            kind = BOOLEAN if self._array.dtype.kind == "b" else NUMBER
+            types = {f"x{j}": kind for j in range(width)}
+        self.schema = Schema.of(
+            types,
+            levels=levels,
+            unit=unit,
+            weight=weights if isinstance(weights, str) else None,
+            ignore=ignore,
+            named=self._frame is not None,
+        )
+        array_given = weights is not None and not isinstance(weights, str)
+        self._weights = _as_weights(weights, self._n_rows) if array_given else None
 
-    @staticmethod
-    def _check_schema(schema: Any) -> None:
-        for name, dtype in schema.items():
-            if not (dtype.is_numeric() or dtype == nw.Boolean):
-                raise InvalidTable(f"column {name!r} holds {dtype}, not numbers. {_TEXT}")
-
-    def chunks(self, rows: int) -> Sequence[tuple[int, int]]:
-        """Cut the table in ranges of at most `rows` rows; an empty table has one empty range."""
-        return [(a, min(a + rows, self._n_rows)) for a in range(0, max(self._n_rows, 1), rows)]
-
-    def columns(self, start: int, stop: int) -> list[npt.NDArray[np.generic]]:
-        """Return the columns of one range of rows; cells that are null are NaN."""
+    def blank(self) -> Any:
+        """Return the clustered columns as they are, without rows."""
         if self._frame is None:
-            return [self._array[start:stop, j] for j in range(self.n_columns)]
-        part = self._frame[start:stop]
-        return [_series_values(part[name]) for name in self._frame.columns]
+            return self._array[:0]
+        clustered = {field.name for field in self.schema.fields}
+        others = [key for name, key in self._keys.items() if name not in clustered]
+        return (self._frame.head(0).drop(*others) if others else self._frame.head(0)).to_native()
+
+    def parts(self, rows: int) -> Iterator[tuple[int, int]]:
+        """Cut the table in ranges of at most `rows` rows; an empty table has one empty range."""
+        for start in range(0, max(self._n_rows, 1), rows):
+            yield start, min(start + rows, self._n_rows)
+
+    def read(self, part: tuple[int, int]) -> Piece:
+        """Read one range of rows; cells that are null are NaN."""
+        start, stop = part
+        weights = None if self._weights is None else self._weights[start:stop]
+        if self._frame is None:
+            columns: list[Values] = list(self._array[start:stop].T)
+            return Piece(start, columns, None, weights)
+        piece = read_frame(self._frame[start:stop], self.schema, start, self._keys)
+        return piece if weights is None else Piece(start, piece.columns, piece.people, weights)
+
+    def source(self, domain: Domain, *, key: int = 0, threads: int | None = None) -> MemorySource:
+        """Put the rows on the lattice and keep them there."""
+        return MemorySource(self, domain, key=key, threads=threads)
 
 
-def _series_values(series: Any) -> npt.NDArray[np.generic]:
-    values = series.to_numpy()
-    if values.dtype == object or series.dtype == nw.Boolean:  # nullable columns of pandas and pyarrow
-        values = series.cast(nw.Float64).to_numpy()
-    if values.dtype == object:
-        values = np.array([np.nan if v is None else float(v) for v in series.to_list()], dtype=np.float64)
-    return np.asarray(values)
+def _as_weights(weights: Any, n_rows: int) -> Values:
+    series = nw.from_native(weights, series_only=True, strict=False)
+    if isinstance(series, nw.Series):
+        kind = type_of(series.dtype)
+        values = read_numbers(series) if kind in (NUMBER, BOOLEAN) else np.empty(0, dtype=object)
+    else:
+        values = np.asarray(weights)
+        kind = str(values.dtype)
+    if values.dtype.kind not in "fiub":
+        raise InvalidTable(f"sample_weight holds {kind}, not numbers")
+    if values.ndim != 1:
+        raise InvalidTable(f"Sample weights must be 1D: sample_weight has {values.ndim} dimensions")
+    if len(values) != n_rows:
+        raise InvalidTable("sample_weight and the table differ in their number of rows; give a weight a row")
+    return values
 
 
-def _as_array(data: Any) -> npt.NDArray[np.generic]:
+def _as_array(data: Any) -> Values:
     if hasattr(data, "toarray") and hasattr(data, "nnz"):
         raise InvalidTable(
             "the table is a sparse matrix; Shoal reads dense rows: pass X.toarray() if it fits in memory"
@@ -96,7 +141,9 @@ def _as_array(data: Any) -> npt.NDArray[np.generic]:
             "must be a table of numbers, not of a string or a number as it comes"
         )
     if array.dtype.kind not in "fiub":
-        raise InvalidTable(f"the array holds {array.dtype}, not numbers. {_TEXT}")
+        raise InvalidTable(
+            f"the array holds {array.dtype}, not numbers: pass a data frame, and the levels of text columns"
+        )
     if array.ndim != 2:
         raise InvalidTable(
             f"Expected 2D array, got {array.ndim}D array instead: a table has rows and columns. Reshape "

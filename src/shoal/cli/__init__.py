@@ -1,0 +1,64 @@
+"""The command line. `shoal --help` loads no command; each is imported when it is called."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import click
+
+from shoal import __version__
+
+# name: (where it lives, what it does). Written out so that the help needs no import.
+_COMMANDS = {
+    "fit": ("shoal.cli.fit:fit", "Find the groups of a table, privately, and write a release."),
+    "explain": ("shoal.cli.explain:explain", "Say what a fit would spend and how accurate it should be."),
+    "show": ("shoal.cli.show:show", "Show a release."),
+    "verify": ("shoal.cli.show:verify", "Check that a release is whole and its charges add up."),
+    "predict": ("shoal.cli.predict:predict", "Label your own rows with a release's groups."),
+    "algorithms": ("shoal.cli.show:algorithms", "List the algorithms and what is known of their privacy."),
+    "demo": ("shoal.cli.demo:demo", "Cluster a made-up table and show the result."),
+    "bench": ("shoal.bench.command:bench_group", "Measure accuracy and speed, reproducibly."),
+    "audit": ("shoal.audit.command:audit_command", "Try to catch an algorithm leaking."),
+}
+
+
+class _LazyGroup(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:  # noqa: ARG002
+        if name not in _COMMANDS:
+            return None
+        module, attribute = _COMMANDS[name][0].split(":")
+        command: click.Command = getattr(import_module(module), attribute)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
+            import difflib
+
+            near = difflib.get_close_matches(args[0], _COMMANDS, n=2)
+            hint = f"; did you mean {' or '.join(near)}?" if near else ""
+            raise click.UsageError(f"there is no command {args[0]!r}{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="shoal")
+def main(**_: Any) -> None:
+    """Private clustering for people who hold other people's data.
+
+    Exit codes: 0 done, 1 a check failed, 2 bad input (nothing was spent), 3 the budget refused,
+    130 interrupted.
+    """
+
+
+if __name__ == "__main__":
+    main()

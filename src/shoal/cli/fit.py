@@ -1,0 +1,86 @@
+"""`shoal fit`: from a file to a release."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shoal.cli.console import INTERRUPTED, fail, say, speaks, write_json
+from shoal.cli.options import Job, fit_options, read_job
+
+
+@click.command()
+@fit_options
+@click.option(
+    "--out", type=click.Path(path_type=Path), required=True, help="Folder to write; must not exist."
+)
+@speaks
+def fit(out: Path, as_json: bool, **given: Any) -> None:
+    """Find the groups of TABLE (a file, folder or glob), privately, and write a release to a folder."""
+    from shoal.release import check_free
+
+    job = read_job(**given)
+    check_free(out)
+    model, spent = _fit(job, quiet=as_json)
+    model.release_.save(out)
+    if as_json:
+        write_json({"out": str(out), "spent": spent, **summary(model.release_)})
+        return
+    from shoal.cli.show import print_release
+
+    print_release(model.release_)
+    say(f"\nwritten to {out}. Check it with: shoal verify {out}")
+
+
+def summary(release: Any) -> dict[str, Any]:
+    """Return the centres and sizes for machines."""
+    groups = [
+        {"centre": dict(zip(release.names, map(float, centre), strict=True)), "size": float(size)}
+        for centre, size in zip(release.centres, release.sizes, strict=True)
+    ]
+    return {"groups": groups, "guarantee": release.certificate.guarantee}
+
+
+def _fit(job: Job, *, quiet: bool) -> tuple[Any, float]:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    model, table = job.estimator(), job.open()
+    paid: list[float] = []
+    charged: list[str] = []
+    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=Console(stderr=True), disable=quiet, transient=True) as progress:
+        task = progress.add_task("opening", total=_questions(model, table))
+
+        def on_charge(charge: Any) -> None:
+            # Told before the work: the bar shows what is being paid for.
+            paid.append(float(charge.amount))
+            charged.append(charge.currency)
+            progress.update(task, advance=1, description=charge.question[:60])
+
+        model.on_charge = on_charge
+        try:
+            model.fit(table, sample_weight=job.weight)
+        except KeyboardInterrupt:
+            fail(
+                f"interrupted: {sum(paid):.6g} {charged[0] if charged else 'epsilon'} was spent and is gone; "
+                "nothing was written",
+                INTERRUPTED,
+            )
+    return model, sum(paid)
+
+
+def _questions(model: Any, table: Any) -> int | None:
+    """Return how many questions the fit will ask, as a rehearsal tells."""
+    from shoal.errors import ShoalError
+    from shoal.estimators.explain import explain
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return len(explain(model, table.schema, rows=1e6).charges)
+    except ShoalError:
+        return None  # the fit itself will say what is wrong

@@ -1,0 +1,199 @@
+"""Options that `fit` and `explain` share, their config file, and the estimator they describe."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from shoal.errors import InvalidBounds, InvalidInput
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_OPTIONS = [
+    click.argument("table", type=str),
+    click.option(
+        "--columns",
+        help="Columns to cluster, with commas between; by default those that --bounds and --levels name, "
+        "or all.",
+    ),
+    click.option("--k", type=int, help="How many groups."),
+    click.option("--epsilon", type=str, help="Privacy loss allowed: 0.1 is strict, 1 usual, above 3 weak."),
+    click.option("--delta", type=str, help="Above 0 for (epsilon, delta); 0 by default."),
+    click.option(
+        "--bounds",
+        multiple=True,
+        help="Public bounds: name=low:high once a column, low:high for all, or latlon. "
+        "Estimated privately if not given.",
+    ),
+    click.option("--algorithm", help="See `shoal algorithms`; lloyd by default."),
+    click.option("--unit", help="Column that names the person whose rows are protected together."),
+    click.option("--max-rows", type=int, help="The most rows of one person that are kept."),
+    click.option("--levels", multiple=True, help="Categories of a text column: name=a,b,c."),
+    click.option("--weight", help="Column of row weights."),
+    click.option("--max-weight", type=float, help="Public maximum of the weights."),
+    click.option("--public-rows", type=int, help="A public row count that you vouch for."),
+    click.option("--neighbours", type=click.Choice(["add-remove", "replace"])),
+    click.option("--scaling", type=click.Choice(["bounds", "none"])),
+    click.option("--missing", type=click.Choice(["centre", "drop"])),
+    click.option("--noise", help="Law of the noise, where the algorithm has a choice."),
+    click.option("--max-iter", help="Rounds, or auto, where the algorithm has rounds."),
+    click.option("--config", type=click.Path(path_type=Path), help="A TOML file with any of these."),
+    click.option("--json", "as_json", is_flag=True, help="Print the result for machines."),
+]
+
+# Names in the config file and on the command line, and the estimator's parameter for each.
+_PARAMETERS = {
+    "k": "n_clusters",
+    "epsilon": "epsilon",
+    "delta": "delta",
+    "bounds": "bounds",
+    "unit": "unit",
+    "max_rows": "max_rows",
+    "levels": "levels",
+    "max_weight": "max_weight",
+    "public_rows": "n_rows",
+    "neighbours": "neighbours",
+    "scaling": "scaling",
+    "missing": "missing",
+    "noise": "noise",
+    "max_iter": "max_iter",
+}
+_OTHERS = ("columns", "algorithm", "weight")
+
+
+def fit_options(command: F) -> F:
+    """Add the shared options to a command."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+@dataclass(frozen=True)
+class Job:
+    """A fit as asked for on the command line."""
+
+    table: str
+    columns: tuple[str, ...] | None
+    weight: str | None
+    algorithm: str
+    parameters: dict[str, Any]
+
+    def open(self) -> Any:
+        """Open the table, with its parts given out; no row is read."""
+        from shoal.sources import FileTable
+
+        return FileTable(self.table, columns=self.clustered()).using(
+            levels=self.parameters.get("levels"), unit=self.parameters.get("unit"), weights=self.weight
+        )
+
+    def clustered(self) -> tuple[str, ...] | None:
+        """Return the columns to cluster: those named, else those that bounds and levels name."""
+        bounds = self.parameters.get("bounds")
+        if self.columns is not None or not isinstance(bounds, dict):
+            return self.columns
+        return tuple(dict.fromkeys([*bounds, *self.parameters.get("levels", {})]))
+
+    def estimator(self) -> Any:
+        """Build the estimator, or say which parameter its algorithm does not have."""
+        import shoal
+        from shoal.algorithms import lookup
+
+        kind = getattr(shoal, lookup(self.algorithm).estimator)
+        known = kind._get_param_names()
+        for name in self.parameters:
+            if name not in known:
+                raise InvalidInput(f"algorithm {self.algorithm!r} has no parameter {name!r}")
+        return kind(**self.parameters)
+
+
+def read_job(*, table: str, config: Path | None, **given: Any) -> Job:
+    """Join the config file and the command line; the command line wins."""
+    settings = _read_config(config) if config is not None else {}
+    settings.update({name: value for name, value in given.items() if value not in (None, ())})
+    columns = settings.get("columns")
+    if isinstance(columns, str):
+        columns = [name.strip() for name in columns.split(",") if name.strip()]
+    for needed in ("k", "epsilon"):
+        if needed not in settings:
+            raise InvalidInput(f"--{needed} is missing; give it here or in a config file")
+    parameters = {_PARAMETERS[n]: _parse(n, v) for n, v in settings.items() if n in _PARAMETERS}
+    return Job(
+        table=table,
+        columns=None if columns is None else tuple(columns),
+        weight=settings.get("weight"),
+        algorithm=settings.get("algorithm", "lloyd"),
+        parameters=parameters,
+    )
+
+
+def _read_config(path: Path) -> dict[str, Any]:
+    try:
+        settings = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InvalidInput(f"the config file {path} cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"the config file {path} is not TOML: {error}") from None
+    settings = {name.replace("-", "_"): value for name, value in settings.items()}
+    unknown = [name for name in settings if name not in _PARAMETERS and name not in _OTHERS]
+    if unknown:
+        wanted = ", ".join([*_PARAMETERS, *_OTHERS])
+        raise InvalidInput(f"the config file {path} has unknown entries {unknown}; it may have {wanted}")
+    return settings
+
+
+def _parse(name: str, value: Any) -> Any:
+    if name == "bounds":
+        return _parse_bounds(value)
+    if name == "levels" and isinstance(value, tuple):
+        return dict(_parse_levels(entry) for entry in value)
+    if name in ("epsilon", "delta") and isinstance(value, str):
+        return number(value, f"--{name}")
+    if name == "max_iter" and value != "auto":
+        return int(number(str(value), "--max-iter"))
+    return value
+
+
+def _parse_bounds(value: Any) -> Any:
+    if isinstance(value, dict):  # from the config file
+        return {name: tuple(pair) if isinstance(pair, list) else pair for name, pair in value.items()}
+    if not isinstance(value, tuple):
+        return value
+    if any("=" in entry for entry in value):
+        return dict(_named_range(entry) for entry in value)
+    if len(value) > 1:
+        raise InvalidBounds(f"bounds {', '.join(value)}: write name=low:high for each column")
+    return value[0] if ":" not in value[0] else _range(value[0])
+
+
+def _named_range(entry: str) -> tuple[str, tuple[float, float]]:
+    name, _, text = entry.rpartition("=")
+    if not name:
+        raise InvalidBounds(f"bounds {entry!r} have no column; write name=low:high for each column")
+    return name, _range(text)
+
+
+def _range(text: str) -> tuple[float, float]:
+    low, colon, high = text.partition(":")
+    if not colon:
+        raise InvalidBounds(f"bounds {text!r} are not a range; write low:high, such as 0:100")
+    return number(low, "a bound"), number(high, "a bound")
+
+
+def _parse_levels(entry: str) -> tuple[str, list[str]]:
+    name, equals, levels = entry.partition("=")
+    if not equals or not levels:
+        raise InvalidInput(f"levels {entry!r} are not name=a,b,c")
+    return name, levels.split(",")
+
+
+def number(text: str, what: str) -> float:
+    """Read a number, or say what it was meant for."""
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidInput(f"{what} is {text!r}, not a number") from None

@@ -1,0 +1,58 @@
+"""`shoal predict`: labels for the data holder's own rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shoal.cli.console import say, speaks, write_json
+
+
+@click.command()
+@click.argument("release", type=click.Path(path_type=Path))
+@click.argument("table", type=str)
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="Parquet or CSV file to write.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result for machines.")
+@speaks
+def predict(release: Path, table: str, out: Path, as_json: bool) -> None:
+    """Label the rows of TABLE with the groups of a RELEASE.
+
+    The labels are about single rows: for the data holder's own use, not for release.
+    """
+    from shoal.errors import InvalidInput
+    from shoal.estimators.labels import label
+    from shoal.release import Release
+
+    if out.exists():
+        raise InvalidInput(f"the output file {out} exists; give another name, or move it away first")
+    if out.suffix not in (".parquet", ".csv"):
+        raise InvalidInput(f"the output file {out} must end in .parquet or .csv")
+    found = Release.load(release)
+    rows = _write(label(found, table), out)
+    if as_json:
+        write_json({"out": str(out), "rows": rows, "for_release": False})
+    else:
+        say(f"{rows:,} labels written to {out}: for your own use, not for release")
+
+
+def _write(labels: Any, out: Path) -> int:
+    """Write labels as they come; a file that is not finished is removed."""
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    schema = pa.schema([("label", pa.int32())])
+    make = pa.parquet.ParquetWriter if out.suffix == ".parquet" else pa.csv.CSVWriter
+    part = out.with_name(out.name + ".part")
+    rows = 0
+    try:
+        with make(str(part), schema) as writer:
+            for chunk in labels:
+                writer.write_table(pa.table({"label": chunk}, schema=schema))
+                rows += len(chunk)
+        part.rename(out)
+    finally:
+        part.unlink(missing_ok=True)
+    return rows

@@ -1,0 +1,100 @@
+"""`shoal show`, `shoal verify` and `shoal algorithms`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shoal.cli.console import speaks, write_json
+
+_FOLDER = click.argument("release", type=click.Path(path_type=Path))
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print the result for machines.")
+
+
+@click.command()
+@_FOLDER
+@_JSON
+@speaks
+def show(release: Path, as_json: bool) -> None:
+    """Show the groups of a RELEASE and its certificate."""
+    from shoal.release import Release
+
+    found = Release.load(release)
+    if as_json:
+        from shoal.cli.fit import summary
+
+        write_json({**summary(found), "certificate": found.certificate.to_dict()})
+        return
+    print_release(found)
+    click.echo()
+    click.echo(str(found.certificate))
+
+
+def print_release(release: Any) -> None:
+    """Print groups with their standard errors."""
+    import numpy as np
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title="Groups (± is the standard error from the noise)", title_justify="left")
+    table.add_column("group", justify="right")
+    for name in (*release.names, "size"):
+        table.add_column(name, justify="right")
+    for i, (centre, sd, size) in enumerate(
+        zip(release.centres, release.centre_sd, release.sizes, strict=True)
+    ):
+        cells = [
+            f"{c:.6g} ± {s:.2g}" if np.isfinite(s) else f"{c:.6g} ± ?"
+            for c, s in zip(centre, sd, strict=True)
+        ]
+        table.add_row(str(i), *cells, f"{max(size, 0):,.0f} ± {release.size_sd:.2g}")
+    console = Console()
+    console.print(table)
+    for relation, text in release.certificate.guarantee.items():
+        console.print(f"{text} [dim]({relation})[/]")
+    console.print(f"protects {release.certificate.unit}")
+
+
+@click.command()
+@_FOLDER
+@_JSON
+@speaks
+def verify(release: Path, as_json: bool) -> None:
+    """Check that a RELEASE is whole: hashes, charges and results recomputed from its transcript.
+
+    This shows integrity, not authorship: anybody can make a release that verifies.
+    """
+    from shoal.release import verify as check
+
+    verdict = check(release)
+    if as_json:
+        write_json(
+            {
+                "ok": verdict.ok,
+                "checks": [{"name": c.name, "ok": c.ok, "detail": c.detail} for c in verdict.checks],
+            }
+        )
+    else:
+        click.echo(str(verdict))
+    raise SystemExit(0 if verdict.ok else 1)
+
+
+@click.command()
+@_JSON
+@speaks
+def algorithms(as_json: bool) -> None:
+    """List the algorithms, their papers and what is known of their privacy."""
+    from shoal.algorithms import REGISTRY
+
+    if as_json:
+        write_json([{**vars(row), "status": row.status.value} for row in REGISTRY.values()])
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("--algorithm", "class", "paper", "status", "on condition that")
+    for row in REGISTRY.values():
+        table.add_row(row.name, row.estimator, row.paper, row.status.value, row.condition)
+    Console().print(table)

@@ -1,0 +1,156 @@
+"""What a release must satisfy. Each check returns what it found, or raises with what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from shoal.algorithms import lookup, with_bounds
+from shoal.errors import InvalidRelease
+from shoal.queries import NoisyCounts, NoisySums, ReplayCurator, Transcript, WithCost
+from shoal.queries.plain import digest, from_plain
+from shoal.queries.questions import Histogram, PublicSeed, Sums
+from shoal.queries.transcript import Entry
+from shoal.release.certificate import SHARED, Certificate
+from shoal.release.files import ARRAYS, read_npz, to_files
+from shoal.release.release import Release
+
+# Mathematical functions differ in their last bits between machines; sums and quotients do not.
+_CLOSE = 1e-6
+
+
+def check_copies(release: Release, files: Mapping[str, bytes]) -> str:
+    """Check that every file says what the release says, by writing them anew."""
+    anew = to_files(release)
+    if differ := sorted(set(anew) ^ set(files)):
+        raise InvalidRelease(f"{', '.join(differ)}: there, but should not be, or the other way round")
+    for name, data in anew.items():
+        if name != ARRAYS and data != files[name]:
+            raise InvalidRelease(f"{name} does not say what {ARRAYS}, the transcript and the certificate say")
+    ours, theirs = read_npz(anew[ARRAYS]), read_npz(files[ARRAYS])
+    if ours.keys() != theirs.keys() or not all(_same(ours[n], theirs[n]) for n in ours):
+        raise InvalidRelease(f"{ARRAYS} holds other arrays than the release has")
+    return f"{len(files)} files say the same"
+
+
+def check_charges(transcript: Transcript) -> str:
+    """Check every charge against what its question costs."""
+    curator = ReplayCurator(transcript)
+    for i, entry in enumerate(transcript.entries):
+        wanted = curator.price(entry.question)
+        if wanted != entry.charge:
+            raise InvalidRelease(f"question {i} is charged {_show(entry.charge)}; it costs {_show(wanted)}")
+    return f"{len(transcript.charges)} charges recomputed from the questions"
+
+
+def _show(charge: Any) -> str:
+    return "nothing" if charge is None else f"{charge.amount} {charge.currency} for {charge.mechanism}"
+
+
+def check_budget(transcript: Transcript) -> str:
+    """Check that the charges add up to no more than the budget."""
+    budget = transcript.budget
+    spent = sum((charge.amount for charge in transcript.charges), Fraction(0))
+    if any(charge.currency != budget.currency for charge in transcript.charges) or spent > budget.amount:
+        raise InvalidRelease(f"charges add up to {spent}, the budget is {budget.amount} {budget.currency}")
+    return f"{float(spent):.6g} of {float(budget.amount):.6g} {budget.currency} spent"
+
+
+def check_answers(transcript: Transcript) -> str:
+    """Check that answers have the shapes and the spread that the questions imply."""
+    curator, d = ReplayCurator(transcript), transcript.domain.n_columns
+    for i, entry in enumerate(transcript.entries):
+        if not _fits(entry, curator, d):
+            raise InvalidRelease(f"answer {i} is not one to {entry.question.describe()}")
+    return f"{len(transcript.entries)} answers have the shapes and the spread that the questions imply"
+
+
+def _fits(entry: Entry, curator: ReplayCurator, d: int) -> bool:
+    match entry.question, entry.answer:
+        case Histogram(partition, cost), NoisyCounts(counts, sd):
+            return _shaped(counts, partition.n_cells) and _close(sd, curator.count_sd(cost=cost))
+        case Sums(partition, of, cost, noise), NoisySums() as answer:
+            spread = curator.noise_sd(of=of, cost=cost, noise=noise)
+            with_cost = isinstance(of, WithCost)
+            return (
+                _shaped(answer.sums, partition.n_cells, d)
+                and _shaped(answer.counts, partition.n_cells)
+                and _close((answer.sum_sd, answer.count_sd), spread)
+                and (answer.costs is not None) == (answer.cost_sd is not None) == with_cost
+                and (answer.costs is None or _shaped(answer.costs, partition.n_cells))
+            )
+        case PublicSeed(), int() as seed:
+            return 0 <= seed < 2**128
+    return False
+
+
+def _shaped(values: Any, *shape: int) -> bool:
+    return values.shape == shape and bool(np.isfinite(values).all())
+
+
+def replay(release: Release) -> Release:
+    """Run the algorithm again on the recorded answers; it must give exactly the released groups."""
+    certificate, transcript = release.certificate, release.transcript
+    algorithm = from_plain(lookup(certificate.algorithm).algorithm, certificate.parameters)
+    if algorithm.n_clusters != len(release.sizes):
+        raise InvalidRelease(f"{algorithm.n_clusters} clusters asked for, {len(release.sizes)} released")
+    curator = ReplayCurator(transcript)
+    clustering = with_bounds(algorithm, transcript.domain.bounds).run(curator)
+    curator.finish()
+    again = Release.of(clustering, certificate, transcript)
+    if digest(again.domain) != digest(release.domain):
+        raise InvalidRelease("the run ends in another schema than the released one")
+    for name in ("centres", "sizes"):
+        if not _same(getattr(again, name), getattr(release, name)):
+            raise InvalidRelease(f"the run gives other {name} than the released ones")
+    return again
+
+
+def check_errors(release: Release, again: Release) -> str:
+    """Check standard errors and intervals against those of the replayed run."""
+    for name in ("centre_sd", "size_sd"):
+        if not _close(getattr(release, name), getattr(again, name)):
+            raise InvalidRelease(f"{name} does not follow from the noise of the answers")
+    for field in fields(release.intervals):
+        if not _close(getattr(release.intervals, field.name), getattr(again.intervals, field.name)):
+            raise InvalidRelease(
+                f"{field.name} of the intervals does not follow from the noise of the answers"
+            )
+    return "standard errors and intervals follow from the noise of the answers"
+
+
+def check_certificate(release: Release) -> str:
+    """Check what the certificate states against the transcript."""
+    certificate = release.certificate
+    row = lookup(certificate.algorithm)
+    issued = Certificate.issue(
+        row,
+        release.transcript,
+        release.domain,
+        algorithm=from_plain(row.algorithm, certificate.parameters),
+        private_entropy="not private" not in release.transcript.entropy,
+        shared=certificate.composition == SHARED,
+    )
+    if missing := [name for name in issued.versions if not certificate.versions.get(name)]:
+        raise InvalidRelease(f"the versions of {', '.join(missing)} are not stated")
+    # Wording that a later registry may improve, and what was installed then.
+    issued = replace(
+        issued, paper=certificate.paper, condition=certificate.condition, versions=certificate.versions
+    )
+    for field in fields(certificate):
+        said, true = getattr(certificate, field.name), getattr(issued, field.name)
+        if digest(said) != digest(true):
+            raise InvalidRelease(f"it states {field.name} as {said}; the transcript says {true}")
+    return "guarantee, unit, charges, bounds and digest agree with the transcript"
+
+
+def _same(a: Any, b: Any) -> bool:
+    return bool(a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes())
+
+
+def _close(a: Any, b: Any) -> bool:
+    return bool(np.shape(a) == np.shape(b) and np.allclose(a, b, rtol=_CLOSE, atol=0))

@@ -1,0 +1,209 @@
+"""A release as files, and back: three hold it, the others say the same for people and other programs."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import zipfile
+import zlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shoal.domain import Domain
+from shoal.errors import InvalidRelease
+from shoal.queries import Transcript
+from shoal.queries.plain import Arrays, from_plain, plain
+from shoal.release.certificate import Certificate
+from shoal.release.folder import FORMAT, dumps, loads
+from shoal.release.geojson import to_geojson
+from shoal.release.intervals import Intervals
+
+if TYPE_CHECKING:
+    from shoal.release.release import Release
+
+SUMMARY, ARRAYS, TABLE, MAP = "release.json", "release.npz", "centres.csv", "centres.geojson"
+TRANSCRIPT, CERTIFICATE, TEXT = "transcript.json", "certificate.json", "certificate.txt"
+NAMES = (SUMMARY, ARRAYS, TABLE, MAP, TRANSCRIPT, CERTIFICATE, TEXT)
+
+_NOTE = (
+    "Centres are in the table's own units; sizes are noisy. Standard errors and intervals count the privacy "
+    "noise alone, given the assignment of rows in the last question; null where a centre rests on no rows."
+)
+
+
+def to_files(release: Release) -> dict[str, bytes]:
+    """Return the content of every file of a release, by name.
+
+    Parameters
+    ----------
+    release : Release
+        What may be published.
+    """
+    stored: Arrays = {}
+    transcript = plain(release.transcript, stored)
+    rows = _rows(release)
+    points = to_geojson(release.domain, release.centres, rows)
+    texts = {
+        SUMMARY: dumps(_summary(release)),
+        TABLE: _csv(rows),
+        TRANSCRIPT: dumps(transcript),
+        CERTIFICATE: dumps(release.certificate.to_dict()),
+        TEXT: f"{release.certificate}\n",
+    }
+    if points is not None:
+        texts[MAP] = dumps(points)
+    return {ARRAYS: _npz({**_arrays(release), **stored}), **{n: text.encode() for n, text in texts.items()}}
+
+
+def from_files(files: Mapping[str, bytes]) -> dict[str, Any]:
+    """Return the parts of a release, or say which file cannot be read.
+
+    Parameters
+    ----------
+    files : mapping of str to bytes
+        As from :func:`to_files`. Nothing in them is ever unpickled.
+    """
+    for name in NAMES:
+        if name != MAP and name not in files:
+            raise InvalidRelease(f"{name} is missing")
+    arrays = read_npz(files[ARRAYS])
+    summary = loads(files[SUMMARY], SUMMARY)
+    certificate = loads(files[CERTIFICATE], CERTIFICATE)
+    if not isinstance(summary, dict) or not isinstance(certificate, dict):
+        raise InvalidRelease(f"{SUMMARY} or {CERTIFICATE} does not hold one record")
+    if summary.get("format") != FORMAT:
+        raise InvalidRelease(f"{SUMMARY} has format {summary.get('format')!r}; this Shoal reads {FORMAT}")
+    domain = from_plain(Domain, summary.get("schema"))
+    k, d = _shape(arrays, domain)
+    interval_shapes = {"centre_low": (k, d), "centre_high": (k, d), "size_low": (k,), "size_high": (k,)}
+    ends = {name: _array(arrays, name, shape) for name, shape in interval_shapes.items()}
+    return {
+        "centres": _array(arrays, "centres", (k, d)),
+        "sizes": _array(arrays, "sizes", (k,)),
+        "centre_sd": _array(arrays, "centre_sd", (k, d)),
+        "size_sd": float(_array(arrays, "size_sd", ())),
+        "intervals": Intervals(level=float(_array(arrays, "level", ())), **ends),
+        "certificate": Certificate.from_dict(certificate),
+        "transcript": from_plain(Transcript, loads(files[TRANSCRIPT], TRANSCRIPT), arrays),
+        "domain": domain,
+    }
+
+
+def read_npz(data: bytes) -> Arrays:
+    """Return the arrays of a file; an object that would have to be unpickled is an error."""
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as held:
+            return {name: held[name] for name in held.files}
+    except (ValueError, OSError, EOFError, KeyError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
+        raise InvalidRelease(f"{ARRAYS} is not a file of plain arrays, or cut short: {error}") from None
+
+
+def _shape(arrays: Arrays, domain: Domain) -> tuple[int, int]:
+    sizes = arrays.get("sizes")
+    if sizes is None or sizes.ndim != 1:
+        raise InvalidRelease(f"{ARRAYS} does not hold one size a cluster")
+    return len(sizes), domain.n_columns
+
+
+def _array(arrays: Arrays, name: str, shape: tuple[int, ...]) -> Any:
+    found = arrays.get(name)
+    if found is None or found.shape != shape or found.dtype != np.float64:
+        raise InvalidRelease(f"{ARRAYS} does not hold {name} as numbers of shape {shape}")
+    return found
+
+
+def _arrays(release: Release) -> Arrays:
+    known = release.intervals
+    return {
+        "centres": release.centres,
+        "sizes": release.sizes,
+        "centre_sd": release.centre_sd,
+        "size_sd": np.array(release.size_sd),
+        "level": np.array(known.level),
+        "centre_low": known.centre_low,
+        "centre_high": known.centre_high,
+        "size_low": known.size_low,
+        "size_high": known.size_high,
+    }
+
+
+def _npz(arrays: Arrays) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w") as entry:
+                np.lib.format.write_array(entry, array, allow_pickle=False)
+    return file.getvalue()
+
+
+def _summary(release: Release) -> dict[str, Any]:
+    known = release.intervals
+    clusters = [
+        {
+            "centre": _finite(release.centres[i]),
+            "centre_sd": _finite(release.centre_sd[i]),
+            "centre_low": _finite(known.centre_low[i]),
+            "centre_high": _finite(known.centre_high[i]),
+            "size": _number(release.sizes[i]),
+            "size_sd": _number(release.size_sd),
+            "size_low": _number(known.size_low[i]),
+            "size_high": _number(known.size_high[i]),
+        }
+        for i in range(len(release.sizes))
+    ]
+    return {
+        "format": FORMAT,
+        "note": _NOTE,
+        "columns": list(release.names),
+        "level": known.level,
+        "clusters": clusters,
+        "schema": plain(release.domain),
+        "certificate": release.certificate.to_dict(),
+    }
+
+
+def _rows(release: Release) -> list[dict[str, Any]]:
+    """Return one flat row a cluster: centre, size, then the errors of each."""
+    known, names = release.intervals, _distinct([*release.names, "size"])
+    rows = []
+    for i, centre in enumerate(release.centres):
+        values = [*centre, release.sizes[i]]
+        spread = [*release.centre_sd[i], release.size_sd]
+        low = [*known.centre_low[i], known.size_low[i]]
+        high = [*known.centre_high[i], known.size_high[i]]
+        row: dict[str, Any] = {"cluster": i}
+        row.update((name, _number(value)) for name, value in zip(names, values, strict=True))
+        for name, *three in zip(names, spread, low, high, strict=True):
+            row.update(zip((f"{name}_sd", f"{name}_low", f"{name}_high"), map(_number, three), strict=True))
+        rows.append(row)
+    return rows
+
+
+def _distinct(names: list[str]) -> list[str]:
+    # A column of the table may be called "cluster", "size" or "size_sd" too.
+    taken, result = {"cluster"}, []
+    for name in names:
+        while {name, f"{name}_sd", f"{name}_low", f"{name}_high"} & taken:
+            name += "_"
+        taken |= {name, f"{name}_sd", f"{name}_low", f"{name}_high"}
+        result.append(name)
+    return result
+
+
+def _csv(rows: list[dict[str, Any]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(rows[0])
+    writer.writerows(row.values() for row in rows)
+    return text.getvalue()
+
+
+def _number(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _finite(values: Any) -> list[float | None]:
+    return [_number(value) for value in values]

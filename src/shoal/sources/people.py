@@ -1,0 +1,170 @@
+"""At most m rows a person, chosen by a keyed hash of the person and the row, never by position.
+
+Which rows of a person are kept is a function of that person's own rows and of a key drawn once a fit. So a
+person who comes or goes changes at most m of the rows that are kept, and nobody else's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.sources.columns import Piece, Values, Words
+
+Hashes = npt.NDArray[np.uint64]
+Indices = npt.NDArray[np.int64]
+
+# Rows held back before the best of each person are picked: picking is cheaper in bulk.
+_WAITING = 2**18
+
+
+class Keeper:
+    """Reads pieces of a table one after the other and remembers the rows to keep.
+
+    The m rows of a person with the smallest (repeat, hash) are kept, where `repeat` numbers rows with the
+    same cells. A row can only be pushed out by smaller ones, so what was dropped never has to come back:
+    the result does not depend on the order or on how the table was cut. It holds a few hundred bytes a
+    person and m places, whatever the number of rows. A row without a person is a person of its own.
+
+    Parameters
+    ----------
+    max_rows : int
+        The most rows of a person.
+    key : int
+        Drawn once a fit; the same key keeps the same rows.
+    drop_incomplete : bool
+        Whether rows with a missing cell are passed over, so that they do not use up a person's rows.
+
+    Examples
+    --------
+    >>> keeper = Keeper(2, key=7)
+    >>> keeper.add(Piece(0, [np.arange(5.0)], Words(np.array([0, 0, 0, 0, -1]), ["Ada"])))
+    >>> len(keeper.places()), bool(4 in keeper.places())
+    (3, True)
+    """
+
+    def __init__(self, max_rows: int, key: int, *, drop_incomplete: bool = False) -> None:
+        self._max_rows = max_rows
+        self._key = (key % 2**128).to_bytes(16, "little")
+        self._drop_incomplete = drop_incomplete
+        self._index: dict[str, int] = {}  # exact: two people never share rows because their hashes do
+        self._seeds: list[int] = []
+        self._held = _Rows.none()
+        self._waiting: list[_Rows] = []
+        self._alone: list[Indices] = []
+
+    def add(self, piece: Piece) -> None:
+        """Take note of the rows of one piece."""
+        if piece.people is None:
+            raise TypeError("the rows have no people")
+        people, seeds = self._people(piece.people)
+        places = piece.start + np.arange(piece.n_rows)
+        cells = piece.columns if piece.weights is None else [*piece.columns, piece.weights]
+        usable = np.ones(piece.n_rows, dtype=np.bool_)
+        if self._drop_incomplete:
+            for values in piece.columns:
+                usable &= np.isfinite(np.asarray(values, dtype=np.float64))
+        self._alone.append(places[usable & (people < 0)])
+        named = usable & (people >= 0)
+        self._waiting.append(_Rows(people[named], hash_rows(cells, seeds)[named], places[named]))
+        if sum(len(rows.people) for rows in self._waiting) > max(_WAITING, len(self._held.people)):
+            self._pick()
+
+    def places(self) -> Indices:
+        """Return the places of all rows to keep, in order."""
+        self._pick()
+        return np.sort(np.concatenate([self._held.places, *self._alone]))
+
+    def _people(self, found: Words) -> tuple[Indices, Hashes]:
+        numbers = np.full(len(found.words) + 1, -1, dtype=np.int64)
+        seeds = np.zeros(len(found.words) + 1, dtype=np.uint64)
+        for code in np.unique(found.codes[found.codes >= 0]):
+            word = found.words[code]
+            if word not in self._index:
+                self._index[word] = len(self._seeds)
+                self._seeds.append(_seed(word, self._key))
+            numbers[code] = self._index[word]
+            seeds[code] = self._seeds[numbers[code]]
+        return numbers[found.codes], seeds[found.codes]
+
+    def _pick(self) -> None:
+        rows = _Rows.joined([self._held, *self._waiting])
+        best = keep(rows.people, rows.hashes, self._max_rows)
+        self._held, self._waiting = rows.take(best), []
+
+
+class _Rows:
+    """Candidates: whose, with which hash, and where."""
+
+    def __init__(self, people: Indices, hashes: Hashes, places: Indices) -> None:
+        self.people, self.hashes, self.places = people, hashes, places
+
+    @classmethod
+    def none(cls) -> _Rows:
+        return cls(np.empty(0, np.int64), np.empty(0, np.uint64), np.empty(0, np.int64))
+
+    @classmethod
+    def joined(cls, parts: Sequence[_Rows]) -> _Rows:
+        return cls(
+            np.concatenate([part.people for part in parts]),
+            np.concatenate([part.hashes for part in parts]),
+            np.concatenate([part.places for part in parts]),
+        )
+
+    def take(self, rows: Indices) -> _Rows:
+        return _Rows(self.people[rows], self.hashes[rows], self.places[rows])
+
+
+def keep(people: Indices, hashes: Hashes, max_rows: int) -> Indices:
+    """Return which rows to keep: of each person those with the smallest (repeat, hash).
+
+    Keeping from what was kept and some more rows gives the same as keeping from all of them: if a row falls
+    behind `max_rows` others of its person it stays behind them whatever is added, and so does every later
+    repeat of it.
+
+    Examples
+    --------
+    >>> people, hashes = np.array([0, 0, 0, 1]), np.array([9, 9, 4, 7], dtype=np.uint64)
+    >>> sorted(keep(people, hashes, 2).tolist())
+    [0, 2, 3]
+    """
+    if len(people) == 0:
+        return np.empty(0, dtype=np.int64)
+    order = np.lexsort((hashes, people))
+    people, hashes = people[order], hashes[order]
+    same_person = people[1:] == people[:-1]
+    repeat = _place_in_run(same_person & (hashes[1:] == hashes[:-1]))
+    ranked = np.lexsort((hashes, repeat, people))  # people stay in their runs, so the runs are the same
+    return order[ranked[_place_in_run(same_person) < max_rows]]
+
+
+def hash_rows(columns: Sequence[Values], seeds: Hashes) -> Hashes:
+    """Mix the cells of each row into its seed. Equal rows have equal hashes, whatever type holds them."""
+    state = seeds
+    for values in columns:
+        cells = np.asarray(values, dtype=np.float64) + 0.0  # a new array, and no minus zero
+        cells[np.isnan(cells)] = np.nan
+        state = _mix(state ^ cells.view(np.uint64))
+    return state
+
+
+def _mix(x: Hashes) -> Hashes:
+    # The finaliser of SplitMix64. Privacy does not rest on it, only evenness of the choice.
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+def _seed(word: str, key: bytes) -> int:
+    digest = hashlib.blake2b(word.encode("utf-8", errors="surrogateescape"), digest_size=8, key=key)
+    return int.from_bytes(digest.digest(), "little")
+
+
+def _place_in_run(goes_on: npt.NDArray[np.bool_]) -> Indices:
+    """Return each member's place in its run; `goes_on` says which are like the one before them."""
+    places = np.arange(len(goes_on) + 1)
+    starts = np.where(np.concatenate([[True], ~goes_on]), places, 0)
+    return places - np.maximum.accumulate(starts)

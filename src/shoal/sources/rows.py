@@ -1,0 +1,171 @@
+"""What all open tables share: a schema, rows in parts, and sources that put them on the lattice."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from copy import copy
+from functools import reduce as fold
+from itertools import chain, islice
+from typing import Any, Self, TypeVar
+
+from shoal.domain import Chunk, Domain, Schema
+from shoal.sources.columns import Piece
+from shoal.sources.people import Indices, Keeper
+
+T = TypeVar("T")
+S = TypeVar("S")
+
+CHUNK_ROWS = 65_536
+# Wide tables are cut finer, so that a chunk stays a few megabytes.
+_CHUNK_CELLS = 2**22
+
+
+class OpenTable(ABC):
+    """A table whose schema is known and whose rows can be read, a part at a time.
+
+    All that can be wrong with its schema was found when it was opened; reading a row never fails on what a
+    cell holds.
+    """
+
+    schema: Schema
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """Names of the columns after encoding, or None where the table has none."""
+        return self.schema.names
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns after encoding."""
+        return self.schema.n_columns
+
+    @abstractmethod
+    def blank(self) -> Any:
+        """Return the clustered columns as they are, without rows: for checks of names and their number."""
+
+    @abstractmethod
+    def parts(self, rows: int) -> Iterator[Any]:
+        """Cut the table in parts of about `rows` rows, in order; an empty table has one empty part."""
+
+    @abstractmethod
+    def read(self, part: Any) -> Piece:
+        """Read one part. Several threads may do so at once."""
+
+    @abstractmethod
+    def source(self, domain: Domain, *, key: int = 0, threads: int | None = None) -> Source:
+        """Put the rows behind `reduce`.
+
+        Parameters
+        ----------
+        domain : Domain
+            Public bounds and policies; its unit says how many rows of a person are kept.
+        key : int
+            Decides which rows of a person are kept, where the schema names a column of people.
+        threads : int, optional
+            Threads to use; all available cores if not given. The result never depends on it.
+        """
+
+    def encoded(self, domain: Domain) -> Iterator[Chunk]:
+        """Put every row on the lattice, a chunk at a time: to label rows, where none may be left out."""
+        for part in self.parts(chunk_rows_for(self)):
+            yield domain.encode(self.read(part).columns)
+
+
+class Source:
+    """Rows of an open table on the lattice, read again for every question.
+
+    Parameters
+    ----------
+    table : OpenTable
+        Where the rows come from.
+    domain : Domain
+        Public bounds and policies; decides how a row becomes lattice values.
+    key : int
+        Decides which rows of a person are kept.
+    chunk_rows : int, optional
+        Rows a chunk. The result of a query never depends on it.
+    threads : int, optional
+        Threads used by `reduce`; all available cores if not given. The result never depends on it.
+    """
+
+    def __init__(
+        self,
+        table: OpenTable,
+        domain: Domain,
+        *,
+        key: int = 0,
+        chunk_rows: int | None = None,
+        threads: int | None = None,
+    ) -> None:
+        self._table = table
+        self._domain = domain
+        self._chunk_rows = chunk_rows or chunk_rows_for(table)
+        self._threads = threads or available_cores()
+        self._kept = self._keep(key) if table.schema.unit is not None else None
+
+    def within(self, domain: Domain) -> Self:
+        """Return the same rows on the lattice of another domain."""
+        other = copy(self)
+        other._domain = domain
+        return other
+
+    def reduce(self, partial: Callable[[Chunk], T], combine: Callable[[T, T], T]) -> T:
+        """Apply `partial` to every chunk and combine the results, in order."""
+        return fold(combine, self._map(partial))
+
+    def _map(self, function: Callable[[Chunk], T]) -> Iterator[T]:
+        parts = self._table.parts(self._chunk_rows)
+        return in_order(lambda part: function(self._encode(part)), parts, self._threads)
+
+    def _encode(self, part: Any) -> Chunk:
+        piece = self._table.read(part)
+        if self._kept is not None:
+            first, last = self._kept.searchsorted([piece.start, piece.start + piece.n_rows])
+            piece = piece.take(self._kept[first:last] - piece.start)
+        return self._domain.encode(piece.columns, piece.weights)
+
+    def _keep(self, key: int) -> Indices:
+        # One pass to find the rows to keep; their places serve every later pass.
+        drop = self._domain.missing == "drop"
+        keeper = Keeper(self._domain.unit.max_rows, key, drop_incomplete=drop)
+        for piece in in_order(self._table.read, self._table.parts(self._chunk_rows), self._threads):
+            keeper.add(piece)
+        return keeper.places()
+
+
+def in_order(function: Callable[[S], T], items: Iterable[S], threads: int) -> Iterator[T]:
+    """Apply a function in threads and yield the results in order, few of them waiting at a time.
+
+    Examples
+    --------
+    >>> list(in_order(abs, [-1, 2, -3], threads=2))
+    [1, 2, 3]
+    """
+    rest = iter(items)
+    first_two = list(islice(rest, 2))
+    items = chain(first_two, rest)
+    if threads == 1 or len(first_two) < 2:
+        yield from map(function, items)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        waiting: deque[Future[T]] = deque()
+        for item in items:
+            waiting.append(pool.submit(function, item))
+            if len(waiting) > threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def chunk_rows_for(table: OpenTable) -> int:
+    """Return how many rows to read at a time; public, since it depends on the number of columns only."""
+    return max(1024, min(CHUNK_ROWS, _CHUNK_CELLS // table.n_columns))
+
+
+def available_cores() -> int:
+    """Cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
