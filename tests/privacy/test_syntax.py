@@ -28,10 +28,10 @@ def complaints(source: str) -> list[str]:
             owner = node.value.id if isinstance(node.value, ast.Name) else "?"
             if owner != "self":
                 found.append(f"reaches for .{node.attr}")
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute):
-            # `np.random.Generator` names a type; anything else there makes randomness of its own.
-            if node.value.attr == "random" and node.attr != "Generator":
-                found.append("makes its own randomness")
+        owner = node.value if isinstance(node, ast.Attribute) else None
+        # `np.random.Generator` names a type; anything else there makes randomness of its own.
+        if isinstance(owner, ast.Attribute) and owner.attr == "random" and node.attr != "Generator":
+            found.append("makes its own randomness")
         if isinstance(node, ast.Name) and node.id in FORBIDDEN_NAMES:
             found.append(f"names {node.id}")
         if (

@@ -58,7 +58,3 @@ def main(**_: Any) -> None:
     Exit codes: 0 done, 1 a check failed, 2 bad input (nothing was spent), 3 the budget refused,
     130 interrupted.
     """
-
-
-if __name__ == "__main__":
-    main()

@@ -89,7 +89,9 @@ def algorithms(as_json: bool) -> None:
     from shoal.algorithms import REGISTRY
 
     if as_json:
-        write_json([{**vars(row), "status": row.status.value} for row in REGISTRY.values()])
+        words = ("name", "estimator", "paper", "condition", "proof")
+        rows = REGISTRY.values()
+        write_json([{w: getattr(row, w) for w in words} | {"status": row.status.value} for row in rows])
         return
     from rich.console import Console
     from rich.table import Table

@@ -1,0 +1,192 @@
+"""The command line, as a data holder types it."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+from shoal.cli import main
+from shoal.queries import LiveCurator
+
+
+@pytest.fixture
+def trips(tmp_path):
+    rng = np.random.default_rng(4)
+    hub = np.array([[-73.98, 40.75], [-73.78, 40.64], [-73.95, 40.80]])[rng.integers(0, 3, 9000)]
+    where = hub + rng.normal(0, 0.01, hub.shape)
+    table = pa.table({"lon": where[:, 0], "lat": where[:, 1], "note": ["x"] * 9000})
+    pq.write_table(table, tmp_path / "trips.parquet")
+    return tmp_path / "trips.parquet"
+
+
+BOUNDS = ["--bounds", "lon=-74.26:-73.70", "--bounds", "lat=40.47:40.92"]
+
+
+def shoal(*args, code=0):
+    result = CliRunner().invoke(main, [str(arg) for arg in args])
+    assert result.exit_code == code, result.output
+    return result
+
+
+def test_from_file_to_release_and_back(trips, tmp_path):
+    out = tmp_path / "release"
+    fitted = shoal("fit", trips, "--columns", "lon,lat", "--k", 3, "--epsilon", 2, *BOUNDS, "--out", out)
+    assert "epsilon = 2" in fitted.output
+    assert (out / "centres.geojson").exists()
+    assert "epsilon = 2" in shoal("show", out).output
+    assert "integrity, not authorship" in shoal("verify", out).output
+    labelled = shoal("predict", out, trips, "--out", tmp_path / "labels.parquet")
+    assert "not for release" in labelled.output
+    assert pq.read_table(tmp_path / "labels.parquet").num_rows == 9000
+
+
+def test_json_is_for_machines(trips, tmp_path):
+    out = tmp_path / "release"
+    args = [trips, "--k", 2, "--epsilon", 1, *BOUNDS]
+    fitted = json.loads(shoal("fit", *args, "--out", out, "--json").stdout)
+    assert len(fitted["groups"]) == 2
+    assert set(fitted["groups"][0]["centre"]) == {"lon", "lat"}
+    assert fitted["spent"] == pytest.approx(1.0, rel=1e-4)
+    plan = json.loads(shoal("explain", *args, "--rows", "1e6", "--json").stdout)
+    assert plan["mostly_noise"] is False
+    assert json.loads(shoal("verify", out, "--json").stdout)["ok"] is True
+    assert json.loads(shoal("show", out, "--json").stdout)["certificate"]["status"] == "proven"
+    rows = json.loads(shoal("algorithms", "--json").stdout)
+    assert "lloyd" in [row["name"] for row in rows]
+
+
+def test_explain_reads_no_row(trips, monkeypatch):
+    from shoal.sources import FileTable
+
+    monkeypatch.setattr(FileTable, "parts", lambda *_: pytest.fail("a row was read"))
+    result = shoal("explain", trips, "--k", 5, "--epsilon", 1, *BOUNDS, "--rows", "1e6")
+    assert "Predicted error of a centre" in result.output
+    assert "73 % sure" in result.output
+    noisy = shoal("explain", trips, "--k", 50, "--epsilon", 0.001, *BOUNDS, "--rows", 1000)
+    assert "mostly noise" in noisy.output
+
+
+def test_no_bounds_are_estimated(trips, tmp_path):
+    shoal("fit", trips, "--columns", "lon,lat", "--k", 2, "--epsilon", 4, "--out", tmp_path / "r")
+    assert "estimated privately" in shoal("show", tmp_path / "r").output
+
+
+def test_preset_bounds(trips, tmp_path):
+    args = ["--columns", "lon,lat", "--bounds", "latlon", "--k", 2, "--epsilon", 1]
+    shoal("fit", trips, *args, "--out", tmp_path / "r")
+    assert "preset latlon" in shoal("show", tmp_path / "r").output
+
+
+def test_people_categories_and_missing_cells(tmp_path):
+    rng = np.random.default_rng(0)
+    n = 4000
+    table = pa.table(
+        {
+            "age": pa.array(rng.integers(18, 90, n), mask=rng.random(n) < 0.1),
+            "ward": pa.array(rng.choice(["A", "B", "C"], n)),
+            "smoker": pa.array(rng.random(n) < 0.3),
+            "patient": pa.array(rng.integers(0, 1500, n).astype(str)),
+        }
+    )
+    pyarrow.csv.write_csv(table, tmp_path / "visits.csv")
+    config = tmp_path / "shoal.toml"
+    config.write_text(
+        'columns = ["age", "ward", "smoker"]\nk = 2\nepsilon = 5\nunit = "patient"\nmax_rows = 2\n'
+        '[bounds]\nage = [18, 90]\nsmoker = [0, 1]\n[levels]\nward = ["A", "B", "C"]\n'
+    )
+    shoal("fit", tmp_path / "visits.csv", "--config", config, "--out", tmp_path / "r")
+    shown = shoal("show", tmp_path / "r").output
+    assert "ward=A" in shown
+    assert "at most 2 rows" in shown
+    assert shoal("verify", tmp_path / "r")
+
+
+def refused(tmp_path, says, *args, code=2):
+    """Run a command that must fail clearly, without a trace of Python and without writing anything."""
+    before = sorted(p.name for p in tmp_path.iterdir())
+    result = shoal(*args, code=code)
+    text = " ".join(result.output.split())
+    assert says in text, text
+    assert "Traceback" not in text
+    assert sorted(p.name for p in tmp_path.iterdir()) == before
+
+
+def test_bad_input(trips, tmp_path):
+    out = ["--out", tmp_path / "release"]
+    ask = ["--k", 3, "--epsilon", 1, *BOUNDS, *out]
+    (tmp_path / "fake.parquet").write_text("lon,lat\n1,2\n")
+    (tmp_path / "cut.parquet").write_bytes(trips.read_bytes()[:-200])
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "mixed").mkdir()
+    pq.write_table(pa.table({"lon": [1.0], "lat": [1.0]}), tmp_path / "mixed/a.parquet")
+    pq.write_table(pa.table({"lon": ["x"], "lat": [1.0]}), tmp_path / "mixed/b.parquet")
+    (tmp_path / "part").mkdir()
+    pq.write_table(pa.table({"lon": [1.0], "lat": [1.0]}), tmp_path / "part/a.parquet")
+    pq.write_table(pa.table({"lon": [1.0]}), tmp_path / "part/b.parquet")
+    (tmp_path / "bad.toml").write_text("k = = 3")
+    (tmp_path / "odd.toml").write_text("kk = 3")
+    refused(tmp_path, "nowhere.parquet", "fit", tmp_path / "nowhere.parquet", *ask)
+    refused(tmp_path, "fake.parquet", "fit", tmp_path / "fake.parquet", *ask)
+    refused(tmp_path, "cut.parquet", "fit", tmp_path / "cut.parquet", *ask)
+    refused(tmp_path, "empty", "fit", tmp_path / "empty", *ask)
+    refused(tmp_path, "column 'lat'", "fit", tmp_path / "part", *ask)
+    refused(tmp_path, "column 'lon' holds", "fit", tmp_path / "mixed", *ask)
+    refused(tmp_path, "exists", "fit", trips, "--k", 3, "--epsilon", 1, *BOUNDS, "--out", tmp_path / "empty")
+    refused(tmp_path, "not TOML", "fit", trips, *ask, "--config", tmp_path / "bad.toml")
+    refused(tmp_path, "unknown entries ['kk']", "fit", trips, *ask, "--config", tmp_path / "odd.toml")
+    refused(tmp_path, "cannot be read", "fit", trips, *ask, "--config", tmp_path / "none.toml")
+    refused(tmp_path, "did you mean 'lloyd'", "fit", trips, *ask, "--algorithm", "loyd")
+    refused(tmp_path, "epsilon", "fit", trips, "--k", 3, "--epsilon", "-1", *BOUNDS, *out)
+    refused(tmp_path, "not a number", "fit", trips, "--k", 3, "--epsilon", "lots", *BOUNDS, *out)
+    refused(tmp_path, "--epsilon is missing", "fit", trips, "--k", 3, *BOUNDS, *out)
+    refused(tmp_path, "reversed", "fit", trips, "--k", 3, "--epsilon", 1, "--bounds", "lon=3:1", *out)
+    refused(tmp_path, "low:high", "fit", trips, "--k", 3, "--epsilon", 1, "--bounds", "lon=3", *out)
+    refused(tmp_path, "did you mean fit", "fitt", trips)
+    refused(tmp_path, "lon", "fit", trips, "--columns", "long,lat", *ask)
+    refused(tmp_path, "release", "show", tmp_path / "nowhere")
+    refused(tmp_path, "exists", "predict", tmp_path / "x", trips, "--out", tmp_path / "bad.toml")
+
+
+def test_a_tampered_release_fails(trips, tmp_path):
+    out = tmp_path / "release"
+    shoal("fit", trips, "--k", 2, "--epsilon", 1, *BOUNDS, "--out", out)
+    text = (out / "centres.csv").read_text()
+    (out / "centres.csv").write_text(text.replace("40.", "41.", 1))
+    result = shoal("verify", out, code=1)
+    assert "centres.csv" in result.output
+
+
+def test_an_interrupt_leaves_no_half_release_and_says_what_was_spent(trips, tmp_path, monkeypatch):
+    real, asked = LiveCurator._totals, []
+
+    def pressed(self, *args):
+        asked.append(1)
+        if len(asked) == 3:
+            raise KeyboardInterrupt
+        return real(self, *args)
+
+    monkeypatch.setattr(LiveCurator, "_totals", pressed)
+    args = ["--k", 3, "--epsilon", 1, *BOUNDS, "--max-iter", 4]
+    refused(tmp_path, "0.75", "fit", trips, *args, "--out", tmp_path / "release", code=130)
+
+
+def test_help_loads_no_heavy_part():
+    code = "import sys; from shoal.cli import main; main(['--help'], standalone_mode=False); "
+    code += (
+        "print([m for m in ('numba', 'sklearn', 'pyarrow', 'scipy', 'pandas', 'rich') if m in sys.modules])"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert out.strip().endswith("[]")
+
+
+def test_import_shoal_loads_numpy_at_most():
+    code = "import sys, shoal; "
+    code += "print([m for m in ('numba', 'sklearn', 'pyarrow', 'scipy', 'narwhals') if m in sys.modules])"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert out.strip() == "[]"
