@@ -14,17 +14,34 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from shoal.accounting import Accountant
-    from shoal.estimators import DPLloyd, PrivateBounds
+    from shoal.estimators import DPLloyd, GridKMeans, HybridKMeans, MergingKMeans, PrivateBounds
     from shoal.release import Certificate, Release, verify
+    from shoal.sources import FileTable
 
 __version__ = "0.1.0"
 
-__all__ = ["Accountant", "Certificate", "DPLloyd", "PrivateBounds", "Release", "__version__", "verify"]
+__all__ = [
+    "Accountant",
+    "Certificate",
+    "DPLloyd",
+    "FileTable",
+    "GridKMeans",
+    "HybridKMeans",
+    "MergingKMeans",
+    "PrivateBounds",
+    "Release",
+    "__version__",
+    "verify",
+]
 
 _HOMES = {
     "Accountant": "shoal.accounting",
     "Certificate": "shoal.release",
     "DPLloyd": "shoal.estimators",
+    "FileTable": "shoal.sources",
+    "GridKMeans": "shoal.estimators",
+    "HybridKMeans": "shoal.estimators",
+    "MergingKMeans": "shoal.estimators",
     "PrivateBounds": "shoal.estimators",
     "Release": "shoal.release",
     "verify": "shoal.release",

@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from shoal import Accountant, DPLloyd
+from shoal import Accountant, DPLloyd, GridKMeans, HybridKMeans, MergingKMeans
 
 NO_LABELS = "a fitted model holds only releasable values, so there is no labels_"
 EXCEPTIONS = {
@@ -32,6 +32,9 @@ def justified(estimator):
         DPLloyd(
             2, epsilon=100.0, delta=1e-6, bounds=(-10, 10), scaling="none", max_iter="auto", max_weight=10.0
         ),
+        GridKMeans(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0, n_starts=2, resolution=3),
+        HybridKMeans(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0, n_starts=2, resolution=3),
+        MergingKMeans(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0),
     ],
     expected_failed_checks=justified,
 )

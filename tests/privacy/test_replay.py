@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 from shoal.algorithms import Clustering, Lloyd, WithPrivateBounds
+from shoal.algorithms.grid import GridKMeans, GridSketch
+from shoal.algorithms.hybrid import Hybrid
+from shoal.algorithms.merging import Merging
 from shoal.domain import Bounds
 from shoal.errors import ReplayMismatch
 from shoal.queries import ReplayCurator, Voronoi
@@ -17,6 +20,13 @@ ALGORITHMS = [
     Lloyd(3, noise="split"),
     Lloyd(1, max_iter=1),
     WithPrivateBounds(Lloyd(3)),
+    GridKMeans(4),
+    GridKMeans(3, GridSketch("k-aware"), n_starts=4),
+    Hybrid(4, gate="improved"),
+    Hybrid(4, gate="always", noise="laplace"),
+    Merging(3),
+    Merging(3, variant="average_k", noise="laplace"),
+    Merging(2, merge="kmeans"),
 ]
 
 

@@ -167,7 +167,8 @@ def effective_epsilon(curator: Curator, cost: Fraction) -> float:
 
     It is the share of epsilon itself under a pure budget, and serves the formulas under any other.
     """
-    return math.sqrt(2) / curator.count_sd(cost=cost)
+    # The discrete law of rate e has variance 1 / (2 sinh(e/2)^2).
+    return 2 * math.asinh(1 / (math.sqrt(2) * curator.count_sd(cost=cost)))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from enum import Enum
 
 from shoal.algorithms.clustering import Algorithm
+from shoal.algorithms.grid import GridKMeans
+from shoal.algorithms.hybrid import Hybrid
 from shoal.algorithms.lloyd import Lloyd
+from shoal.algorithms.merging import Merging
 from shoal.errors import InvalidInput
 
 
@@ -61,6 +64,34 @@ REGISTRY: dict[str, Registered] = {
             condition="public bounds, a fixed number of rounds, empty clusters noised like any other",
             proof="docs/proofs/lloyd.md",
             algorithm=Lloyd,
+        ),
+        Registered(
+            name="grid",
+            estimator="GridKMeans",
+            paper="Su et al. 2016 (UG, EUG, EUGkM)",
+            status=Status.REPAIRED,
+            condition="published with the exact number of rows, which shows in the number of cells; here it "
+            "is public or paid for",
+            proof="docs/proofs/grid.md",
+            algorithm=GridKMeans,
+        ),
+        Registered(
+            name="hybrid",
+            estimator="HybridKMeans",
+            paper="Su et al. 2016 (Hybrid)",
+            status=Status.REPAIRED,
+            condition="as grid; the choice whether to refine reads public and noisy values only",
+            proof="docs/proofs/hybrid.md",
+            algorithm=Hybrid,
+        ),
+        Registered(
+            name="merging",
+            estimator="MergingKMeans",
+            paper="Ni et al. 2018 (DP-KCCM)",
+            status=Status.PROVEN,
+            condition="public bounds, one assignment a round, a fixed number of rounds, clamped weights",
+            proof="docs/proofs/merging.md",
+            algorithm=Merging,
         ),
     )
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
@@ -11,15 +10,21 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from shoal.accounting import Accountant, Approx, Charge, Pure, budget_of
+from shoal.accounting import Approx, Charge, Pure, budget_of
 from shoal.algorithms import Algorithm, lookup, with_bounds
 from shoal.domain import STEPS, Chunk, Domain, Unit
 from shoal.errors import InvalidInput, MostlyNoise, WeakDelta
 from shoal.estimators.labels import cells_of
-from shoal.mechanisms import Entropy, SeededEntropy, SystemEntropy, public_seed
+from shoal.estimators.parameters import (
+    CommonParameters,
+    accountant_for,
+    check_count,
+    entropy_for,
+    is_whole,
+)
+from shoal.mechanisms import public_seed
 from shoal.queries import LiveCurator, Voronoi
 from shoal.release import Certificate, Release
 from shoal.sources import open_like, open_table
@@ -28,29 +33,18 @@ from shoal.sources import open_like, open_table
 _MOST_ROWS = 2**62 // STEPS
 
 
-class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class PrivateKMeans(
+    CommonParameters,
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    ClusterMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
     """Base class: everything but the algorithm and its parameters.
 
     A fitted model holds only what may be released: no rows, labels, inertia or exact counts. It can be
     pickled and published.
     """
-
-    # Set by the subclasses' __init__, which scikit-learn reads parameter names from.
-    n_clusters: int
-    epsilon: float
-    delta: float
-    bounds: Any
-    neighbours: Any
-    unit: str | None
-    max_rows: int
-    n_rows: int | None
-    budget: Accountant | None
-    scaling: Any
-    missing: Any
-    levels: Any
-    max_weight: float | None
-    n_jobs: int | None
-    random_state: Any
 
     _registered: str
 
@@ -219,7 +213,7 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
             raise InvalidInput(
                 "n_rows cannot go with sample_weight: groups are measured by their total weight"
             )
-        if not _is_whole(self.n_rows) or self.n_rows < 0:
+        if not is_whole(self.n_rows) or self.n_rows < 0:
             raise InvalidInput(
                 f"n_rows is {self.n_rows!r}; it must be a public whole number of rows, or None"
             )
@@ -242,7 +236,7 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     def _threads(self) -> int | None:
         if self.n_jobs is None or self.n_jobs == -1:
             return None
-        if not _is_whole(self.n_jobs) or self.n_jobs < 1:
+        if not is_whole(self.n_jobs) or self.n_jobs < 1:
             raise InvalidInput(
                 f"n_jobs is {self.n_jobs!r}; it must be a number of threads, or None for all cores"
             )
@@ -256,30 +250,3 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
-
-
-def accountant_for(estimator: Any) -> Accountant:
-    """Return the accountant a fit draws on: the shared one, or one of its own."""
-    if estimator.budget is None:
-        return Accountant(epsilon=estimator.epsilon, delta=estimator.delta)
-    if not isinstance(estimator.budget, Accountant):
-        raise InvalidInput(f"budget is {estimator.budget!r}; pass a shoal.Accountant to share between fits")
-    return estimator.budget
-
-
-def entropy_for(estimator: Any) -> Entropy:
-    """Return the operating system's randomness, or a seeded one that taints the release."""
-    if estimator.random_state is None:
-        return SystemEntropy()
-    return SeededEntropy(int(check_random_state(estimator.random_state).randint(2**31 - 1)))
-
-
-def check_count(value: Any, name: str, least: int = 1) -> int:
-    """Return a whole number of at least `least`, or say what is wrong with it."""
-    if not _is_whole(value) or value < least:
-        raise InvalidInput(f"{name} is {value!r}; it must be a whole number of at least {least}")
-    return int(value)
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, numbers.Integral) and not isinstance(value, bool)

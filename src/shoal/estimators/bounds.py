@@ -14,7 +14,7 @@ from shoal.accounting import Accountant, budget_of
 from shoal.algorithms import estimate_bounds
 from shoal.domain import Bounds, Domain, Unit
 from shoal.domain.unit import Neighbours
-from shoal.estimators.base import accountant_for, entropy_for
+from shoal.estimators.parameters import accountant_for, entropy_for
 from shoal.queries import LiveCurator
 from shoal.sources import MemorySource, Table
 

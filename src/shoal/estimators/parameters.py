@@ -1,0 +1,169 @@
+"""The parameters every private estimator has, written once and shown in every signature."""
+
+from __future__ import annotations
+
+import inspect
+import numbers
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypedDict
+
+from sklearn.utils import check_random_state
+
+from shoal.accounting import Accountant, Approx, Pure
+from shoal.domain import BoundsLike
+from shoal.domain.unit import Neighbours
+from shoal.errors import InvalidBudget, InvalidInput
+from shoal.mechanisms import Entropy, SeededEntropy, SystemEntropy
+from shoal.queries import Noise
+from shoal.queries.noise import NOISES
+
+
+class Common(TypedDict, total=False):
+    """What may be given to any estimator besides its own parameters; see :class:`CommonParameters`."""
+
+    delta: float
+    bounds: BoundsLike | None
+    neighbours: Neighbours
+    unit: str | None
+    max_rows: int
+    n_rows: int | None
+    budget: Accountant | None
+    scaling: Literal["bounds", "none"]
+    missing: Literal["centre", "drop"]
+    levels: Mapping[str, Sequence[str | int]] | None
+    max_weight: float | None
+    n_jobs: int | None
+    random_state: Any
+
+
+class CommonParameters:
+    """Parameters that all private estimators share.
+
+    Parameters
+    ----------
+    n_clusters : int
+        How many groups.
+    epsilon : float
+        Privacy loss allowed; smaller is more private. No default: it is yours to decide.
+    delta : float
+        0 for pure differential privacy; above it, Gaussian noise is drawn.
+    bounds : (lower, upper), mapping of column name to (lower, upper), or "latlon"
+        Public bounds of the columns; rows are clipped to them. If not given, they are estimated privately
+        with a tenth of the budget.
+    neighbours : {"add-remove", "replace"}
+        Whom the guarantee protects: one row added or removed, or one row replaced.
+    unit : str, optional
+        The column that names the person. It is not clustered, and the guarantee protects a person with all
+        their rows. A row without a name is a person of its own.
+    max_rows : int
+        The most rows of a person that are kept; everything is charged for that many.
+    n_rows : int, optional
+        A *public* row count that you vouch for.
+    budget : Accountant, optional
+        Shared with other fits on the same table, whose losses add up.
+    scaling : {"bounds", "none"}
+        Measure distance after scaling each column to its bounds, or in the table's own units.
+    missing : {"centre", "drop"}
+        Where missing cells go: to the middle of their bounds, or away with their row.
+    levels : mapping of column name to list of str or int, optional
+        The public levels of category columns. Each becomes a column of 0 and 1, called ``column=level``;
+        another cell is a missing one.
+    max_weight : float, optional
+        The public maximum of `sample_weight` in `fit`.
+    n_jobs : int, optional
+        Threads; all cores if not given. The result does not depend on it.
+    random_state : int, optional
+        For tests and papers only: a seeded release is *not private*, and its certificate says so.
+    """
+
+    def __init__(
+        self,
+        n_clusters: int,
+        *,
+        epsilon: float,
+        delta: float = 0.0,
+        bounds: BoundsLike | None = None,
+        neighbours: Neighbours = "add-remove",
+        unit: str | None = None,
+        max_rows: int = 1,
+        n_rows: int | None = None,
+        budget: Accountant | None = None,
+        scaling: Literal["bounds", "none"] = "bounds",
+        missing: Literal["centre", "drop"] = "centre",
+        levels: Mapping[str, Sequence[str | int]] | None = None,
+        max_weight: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.neighbours = neighbours
+        self.unit = unit
+        self.max_rows = max_rows
+        self.n_rows = n_rows
+        self.budget = budget
+        self.scaling = scaling
+        self.missing = missing
+        self.levels = levels
+        self.max_weight = max_weight
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Show the common parameters in a subclass's signature, where scikit-learn looks for them."""
+        super().__init_subclass__(**kwargs)
+        if "__init__" not in cls.__dict__:
+            return
+        own = list(inspect.signature(cls.__init__).parameters.values())
+        if own[-1].kind is not inspect.Parameter.VAR_KEYWORD:
+            return
+        named = {p.name for p in own}
+        common = inspect.signature(CommonParameters.__init__).parameters.values()
+        extra = [p for p in common if p.name not in named]
+        signature = inspect.Signature([*own[:-1], *extra])
+        cls.__init__.__signature__ = signature  # type: ignore[attr-defined]
+
+
+def check_count(value: Any, name: str, least: int = 1) -> int:
+    """Return a whole number of at least `least`, or say what is wrong with it."""
+    if not is_whole(value) or value < least:
+        raise InvalidInput(f"{name} is {value!r}; it must be a whole number of at least {least}")
+    return int(value)
+
+
+def check_choice(value: Any, name: str, choices: Sequence[str]) -> Any:
+    """Return one of a few words, or say which there are."""
+    if value not in choices:
+        raise InvalidInput(f"{name} is {value!r}; it must be one of {', '.join(map(repr, choices))}")
+    return value
+
+
+def check_noise(noise: Any, budget: Pure | Approx) -> Noise | None:
+    """Return the law of the noise, None for the curator's own choice ("auto")."""
+    check_choice(noise, "noise", ("auto", *NOISES))
+    if noise == "gaussian" and isinstance(budget, Pure):
+        raise InvalidBudget("noise='gaussian' needs delta above 0; use noise='linf' with delta=0")
+    return None if noise == "auto" else noise
+
+
+def is_whole(value: Any) -> bool:
+    """Say whether a value is an integer, and not a truth value."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
+def accountant_for(estimator: Any) -> Accountant:
+    """Return the accountant a fit draws on: the shared one, or one of its own."""
+    if estimator.budget is None:
+        return Accountant(epsilon=estimator.epsilon, delta=estimator.delta)
+    if not isinstance(estimator.budget, Accountant):
+        raise InvalidInput(f"budget is {estimator.budget!r}; pass a shoal.Accountant to share between fits")
+    return estimator.budget
+
+
+def entropy_for(estimator: Any) -> Entropy:
+    """Return the operating system's randomness, or a seeded one that taints the release."""
+    if estimator.random_state is None:
+        return SystemEntropy()
+    return SeededEntropy(int(check_random_state(estimator.random_state).randint(2**31 - 1)))

@@ -1,0 +1,104 @@
+"""k-means on released points."""
+
+import numpy as np
+import pytest
+from sklearn.cluster import KMeans
+
+from shoal.errors import InvalidInput
+from shoal.postprocess import sweeps
+from shoal.postprocess.merge import merge
+from shoal.postprocess.packing import pack
+from shoal.postprocess.weighted_kmeans import lloyd, plus_plus, weighted_kmeans
+
+
+def points(n=3000, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.uniform(-1, 1, (n, 2)), rng.exponential(1, n)
+
+
+def test_compiled_and_numpy_agree():
+    P, w = points()
+    w[::5] *= -0.3
+    centres = P[:7].copy()
+    one, two = (np.empty((7, 2)), np.empty(7)), (np.empty((7, 2)), np.empty(7))
+    columns = np.ascontiguousarray(P.T)
+    a = sweeps.sweep()(columns, w, centres, *one)
+    b = sweeps._sweep_numpy(columns, w, centres, *two)
+    assert a == pytest.approx(b)
+    assert one[0] == pytest.approx(two[0])
+    assert one[1] == pytest.approx(two[1])
+
+
+def test_lloyd_is_lloyd_on_positive_weights():
+    P, w = points()
+    start = P[:6].copy()
+    ours = lloyd(np.ascontiguousarray(P.T), w, start, max_iter=200, least_mass=0.0)
+    theirs = KMeans(6, init=start, n_init=1, max_iter=200, tol=1e-8).fit(P, sample_weight=w)
+    assert ours.cost == pytest.approx(theirs.inertia_, rel=1e-3)
+
+
+def test_many_starts_and_swaps_are_as_good_as_scikit_learn():
+    P, w = points()
+    ours = weighted_kmeans(P, w, 12, np.random.default_rng(0))
+    theirs = KMeans(12, n_init=30, random_state=0).fit(P, sample_weight=w)
+    assert ours.cost <= theirs.inertia_ * 1.003
+
+
+def test_negative_weights_cancel_instead_of_pulling():
+    # Pure noise around the true mass: dropping negative weights would pull the centre to the middle.
+    rng = np.random.default_rng(1)
+    P = rng.uniform(-1, 1, (4000, 1))
+    w = rng.normal(0, 5, 4000)
+    w[np.abs(P[:, 0] - 0.8) < 0.05] += 60.0
+    signed = lloyd(np.ascontiguousarray(P.T), w, np.array([[0.0]]), max_iter=5, least_mass=1.0)
+    clipped = lloyd(
+        np.ascontiguousarray(P.T), np.maximum(w, 0), np.array([[0.0]]), max_iter=5, least_mass=1.0
+    )
+    assert abs(signed.centres[0, 0] - 0.8) < 0.5 * abs(clipped.centres[0, 0] - 0.8)
+
+
+def test_the_best_iterate_is_kept():
+    P, w = points(500)
+    w -= 0.9  # many negative
+    found = weighted_kmeans(P, w, 5, np.random.default_rng(0), n_starts=6, n_swaps=8)
+    columns = np.ascontiguousarray(P.T)
+    again = sweeps.sweep()(columns, w, found.centres, np.empty((5, 2)), np.empty(5))
+    assert again == pytest.approx(found.cost)
+
+
+def test_the_same_public_randomness_gives_the_same_centres():
+    P, w = points()
+    one = weighted_kmeans(P, w, 5, np.random.default_rng(3))
+    two = weighted_kmeans(P, w, 5, np.random.default_rng(3))
+    assert np.array_equal(one.centres, two.centres)
+
+
+def test_fewer_points_than_centres():
+    found = weighted_kmeans(np.array([[0.1, 0.2]]), np.array([3.0]), 4, np.random.default_rng(0))
+    assert found.centres.shape == (4, 2)
+    chosen = plus_plus(np.array([[0.1], [0.2]]), np.array([1.0]), 3, np.random.default_rng(0))
+    assert chosen.shape == (3, 2)
+
+
+def test_bad_counts():
+    with pytest.raises(InvalidInput):
+        weighted_kmeans(np.zeros((2, 1)), np.ones(2), 0, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("how", ["published", "ward", "kmeans"])
+def test_merging_negative_sizes_stays_inside(how):
+    centres = np.array([[-0.9], [-0.8], [0.8], [0.9]])
+    merged, sizes = merge(centres, np.array([-5.0, 4.0, 3.0, -2.0]), 2, 1.0, how, np.random.default_rng(0))
+    assert merged.min() >= -0.9
+    assert merged.max() <= 0.9
+    assert sizes.sum() == pytest.approx(0.0)
+
+
+def test_packing_spreads_points():
+    for k, d in [(2, 1), (5, 2), (30, 2), (9, 3)]:
+        found = pack(k, d, np.random.default_rng(0))
+        gaps = np.linalg.norm(found[:, None] - found[None], axis=2) + np.eye(k) * 9
+        random = np.random.default_rng(0).uniform(-1, 1, (k, d))
+        loose = np.linalg.norm(random[:, None] - random[None], axis=2) + np.eye(k) * 9
+        assert gaps.min() > loose.min()
+        assert np.abs(found).max() <= 1
