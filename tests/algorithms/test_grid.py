@@ -5,9 +5,18 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from shoal.algorithms.analysis import (
+    best_cells,
+    grid_bias,
+    grid_cells,
+    grid_variance,
+    hybrid_error,
+    lloyd_error,
+    smallest_epsilon,
+)
 from shoal.algorithms.grid import GridKMeans, GridSketch, side_by_k, side_by_theta
-from shoal.algorithms.hybrid import Hybrid, smallest_epsilon
-from shoal.algorithms.lloyd import Lloyd
+from shoal.algorithms.hybrid import Hybrid
+from shoal.algorithms.lloyd import Lloyd, refine
 from shoal.algorithms.merging import Merging
 from shoal.errors import InvalidInput
 
@@ -132,3 +141,27 @@ def test_a_table_of_no_rows_gives_centres(behind_gate):
     for seed in range(4):
         found = GridKMeans(3).run(behind_gate(np.zeros((0, 2)), epsilon=0.1, seed=seed))
         assert np.isfinite(found.centres).all()
+
+
+def test_equations_fit_together():
+    # (13) meets (9) at the threshold (15); the best M is where (9) + (10) turns.
+    for n, d, k in [(48_841, 6, 5), (26_733, 10, 3), (34_112, 3, 3)]:
+        at = smallest_epsilon(n, d, k)
+        assert hybrid_error(n, d, k, at) == pytest.approx(grid_variance(n, d, k, at, grid_cells(n, at, d)))
+        m = best_cells(n, 1.0, d, k)
+        around = [grid_variance(n, d, k, 1.0, m * f) + grid_bias(d, m * f) for f in (0.8, 1.0, 1.25)]
+        assert min(around) == around[1]
+
+
+def test_predicted_error_of_a_round_is_what_is_measured(behind_gate):
+    # Equal groups at known places: (6) with the law's own variances against many answers.
+    X = np.repeat([[-0.45, -0.45], [0.45, 0.45]], 500, axis=0)
+    start = np.array([[-0.45, -0.45], [0.45, 0.45]])
+    for noise in ("laplace", "linf"):
+        errors = []
+        for seed in range(300):
+            found = refine(behind_gate(X, epsilon=0.5, seed=seed), start, (Fraction(1),), noise)
+            errors.append(((found.centres - start) ** 2).sum(axis=1).mean())
+        sum_sd, count_sd = behind_gate(X, epsilon=0.5).noise_sd(cost=Fraction(1), noise=noise)
+        predicted = lloyd_error(1000, 2, 2, sum_sd**2, count_sd**2)
+        assert np.mean(errors) == pytest.approx(predicted, rel=0.25)

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.accounting.plan import equal, growing, portion
+from shoal.algorithms.analysis import lloyd_error
 from shoal.algorithms.clustering import Clustering
 from shoal.algorithms.rows import count_rows
 from shoal.postprocess import centre_sd, pack, recentre
@@ -23,8 +24,6 @@ Array = npt.NDArray[np.float64]
 
 # Su et al.: a round is worth its budget while the k centres' total squared error stays below this.
 MAX_TOTAL_ERROR = 0.004
-# Su et al.: how far a centroid lies from the middle, relative to the width of the domain.
-RHO = 0.225
 
 
 @dataclass(frozen=True)
@@ -65,13 +64,12 @@ class Lloyd:
     def rounds(self, curator: Curator, n_rows: float, share: Fraction) -> int:
         """Return the largest number of rounds, 2 to 7, whose predicted error is worth it.
 
-        One round has total squared error k (k/N)^2 d (var_sum + 4 rho^2 var_count), Su et al. (7) with
-        the law's own variances.
+        One round has k times the error of a centre, Su et al. (6) with the law's own variances.
         """
         k, d = self.n_clusters, curator.domain.n_columns
         for rounds in range(7, 2, -1):
             sum_sd, count_sd = curator.noise_sd(cost=share / rounds, noise=self.noise)
-            error = k**3 * d * (sum_sd**2 + 4 * RHO**2 * count_sd**2) / max(n_rows, 1.0) ** 2
+            error = k * lloyd_error(n_rows, d, k, sum_sd**2, count_sd**2)
             if math.isfinite(error) and error <= MAX_TOTAL_ERROR:
                 return rounds
         return 2
