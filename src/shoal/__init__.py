@@ -13,8 +13,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from shoal import audit
     from shoal.accounting import Accountant
-    from shoal.estimators import DPLloyd, GridKMeans, HybridKMeans, MergingKMeans, PrivateBounds
+    from shoal.estimators import (
+        DPLloyd,
+        GeneticKMeans,
+        GridKMeans,
+        GridSynopsis,
+        HybridKMeans,
+        MergingKMeans,
+        PrivateBounds,
+        SampleAggregateKMeans,
+    )
     from shoal.release import Certificate, Release, verify
     from shoal.sources import FileTable
 
@@ -25,12 +35,16 @@ __all__ = [
     "Certificate",
     "DPLloyd",
     "FileTable",
+    "GeneticKMeans",
     "GridKMeans",
+    "GridSynopsis",
     "HybridKMeans",
     "MergingKMeans",
     "PrivateBounds",
     "Release",
+    "SampleAggregateKMeans",
     "__version__",
+    "audit",
     "verify",
 ]
 
@@ -39,16 +53,25 @@ _HOMES = {
     "Certificate": "shoal.release",
     "DPLloyd": "shoal.estimators",
     "FileTable": "shoal.sources",
+    "GeneticKMeans": "shoal.estimators",
     "GridKMeans": "shoal.estimators",
+    "GridSynopsis": "shoal.estimators",
     "HybridKMeans": "shoal.estimators",
     "MergingKMeans": "shoal.estimators",
     "PrivateBounds": "shoal.estimators",
     "Release": "shoal.release",
+    "SampleAggregateKMeans": "shoal.estimators",
     "verify": "shoal.release",
 }
 
 
+# Whole modules that are loaded when first used.
+_MODULES = ("audit",)
+
+
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"shoal.{name}")
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'shoal' has no attribute {name!r}; it has {', '.join(__all__)}")

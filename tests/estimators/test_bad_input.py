@@ -54,9 +54,7 @@ def test_n_clusters(k):
     refused(InvalidInput, "n_clusters", n_clusters=k)
 
 
-@pytest.mark.parametrize(
-    "bounds", [(1, 0), (math.nan, 1), (0, math.inf), ([0, 0, 0], [1, 1, 1]), "wide"]
-)
+@pytest.mark.parametrize("bounds", [(1, 0), (math.nan, 1), (0, math.inf), ([0, 0, 0], [1, 1, 1]), "wide"])
 def test_bounds(bounds):
     refused(InvalidBounds, "bound", bounds=bounds)
 

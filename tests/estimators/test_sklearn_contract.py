@@ -10,7 +10,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from shoal import Accountant, DPLloyd, GridKMeans, HybridKMeans, MergingKMeans
+from shoal import (
+    Accountant,
+    DPLloyd,
+    GeneticKMeans,
+    GridKMeans,
+    HybridKMeans,
+    MergingKMeans,
+    SampleAggregateKMeans,
+)
 
 NO_LABELS = "a fitted model holds only releasable values, so there is no labels_"
 EXCEPTIONS = {
@@ -35,6 +43,10 @@ def justified(estimator):
         GridKMeans(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0, n_starts=2, resolution=3),
         HybridKMeans(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0, n_starts=2, resolution=3),
         MergingKMeans(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0),
+        SampleAggregateKMeans(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0, blocks=3),
+        GeneticKMeans(
+            3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0, population=20, survivors=4, max_generations=3
+        ),
     ],
     expected_failed_checks=justified,
 )

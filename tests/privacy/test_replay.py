@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from shoal.algorithms import Clustering, Lloyd, WithPrivateBounds
+from shoal.algorithms.genetic import Genetic
 from shoal.algorithms.grid import GridKMeans, GridSketch
 from shoal.algorithms.hybrid import Hybrid
 from shoal.algorithms.merging import Merging
+from shoal.algorithms.sample_aggregate import SampleAggregate
 from shoal.domain import Bounds
 from shoal.errors import ReplayMismatch
 from shoal.queries import ReplayCurator, Voronoi
@@ -27,6 +29,10 @@ ALGORITHMS = [
     Merging(3),
     Merging(3, variant="average_k", noise="laplace"),
     Merging(2, merge="kmeans"),
+    SampleAggregate(2),
+    SampleAggregate(2, "3k", "helper", noise="laplace"),
+    Genetic(3, population=20, survivors=4),
+    Genetic(1, population=5, survivors=5, max_generations=2),
 ]
 
 

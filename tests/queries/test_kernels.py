@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-import subprocess
-import sys
+from itertools import product
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.errors import InvalidInput
 from shoal.queries import kernels, reference
 
 ONE = 2**20
@@ -49,8 +47,7 @@ def brute(steps, centres):
 
 
 def totals(steps, labels, k):
-    sums = np.zeros((k, len(steps)), dtype=np.int64)
-    np.add.at(sums, labels, steps.T)
+    np.add.at(sums := np.zeros((k, len(steps)), dtype=np.int64), labels, steps.T)
     return sums, np.bincount(labels, minlength=k)
 
 
@@ -64,13 +61,11 @@ sizes = st.tuples(
 )
 
 
-def test_compiled_here():
-    assert kernels.compiles(), "the tests below compare compiled loops with NumPy: numba is missing"
+SHAPES = product([1, 2, 3, 5, 16, 17, 128, 300], [1, 2, 7, 64, 100], [0, 1, 63, 64, 65, 1000])
+EDGES = [(1, 2048), (1, 2049), (2, 1024), (2, 1025), (4, 512), (4, 513)]  # of the loops for few columns
 
 
-@pytest.mark.parametrize("n", [0, 1, 63, 64, 65, 1000])
-@pytest.mark.parametrize("k", [1, 2, 7, 64, 100])
-@pytest.mark.parametrize("d", [1, 2, 3, 5, 16, 17, 128, 300])
+@pytest.mark.parametrize(("d", "k", "n"), [*SHAPES, *((d, k, 600) for d, k in EDGES)])
 def test_assignment_as_the_reference(d, k, n):
     for seed, kind in enumerate(KINDS):
         steps, centres = case(seed, d, k, n, kind)
@@ -114,8 +109,8 @@ def test_weighted_ties_are_broken_by_the_same_roundings():
 @pytest.mark.parametrize("metric", [None, 0.3])
 @pytest.mark.parametrize(("d", "k"), [(2, 5), (17, 33), (128, 100)])
 def test_a_label_depends_on_its_row_alone(d, k, metric):
-    rng = np.random.default_rng(d)
     steps, centres = case(1, d, k, 1500, "narrow")
+    rng = np.random.default_rng(d)
     weights = None if metric is None else np.full(d, metric)
     labels = kernels.assign(chunk(steps), centres, weights)
     order = rng.permutation(1500)
@@ -123,8 +118,7 @@ def test_a_label_depends_on_its_row_alone(d, k, metric):
     for start, stop in [(0, 1), (3, 700), (511, 513), (1499, 1500)]:
         same(kernels.assign(chunk(steps[:, start:stop]), centres, weights), labels[start:stop])
     others = integers(rng, (d, 777), "uniform")
-    mixed = kernels.assign(chunk(np.hstack([others, steps])), centres, weights)
-    same(mixed[777:], labels)
+    same(kernels.assign(chunk(np.hstack([others, steps])), centres, weights)[777:], labels)
 
 
 @pytest.mark.parametrize("d", [3, 64, 130])
@@ -150,8 +144,17 @@ def test_exact_beyond_float64():
     centres[1, -1] += 1
     steps = np.full((d, 3), ONE)
     steps[-1] = [-ONE, -ONE + 1, ONE]
-    same(kernels.assign(chunk(steps), centres), np.array([0, 1, 1], dtype=np.int32))
-    same(reference.assign(chunk(steps), centres), np.array([0, 1, 1], dtype=np.int32))
+    for module in (kernels, reference):
+        assert module.assign(chunk(steps), centres).tolist() == [0, 1, 1]
+
+
+def test_keys_of_few_columns_fit_float64():
+    from shoal.queries import compiled_few
+
+    for d, k in product(range(1, 6), range(1, 5000, 7)):
+        cells = 2 ** math.ceil(math.log2(k))
+        largest = cells * 3 * d * ONE**2 + cells
+        assert compiled_few.suits(k, d) == (d <= 4 and largest <= 2**53)
 
 
 @pytest.mark.parametrize(("d", "kind"), [(1, "uniform"), (7, "border"), (64, "uniform"), (200, "border")])
@@ -164,8 +167,7 @@ def test_the_filter_errs_within_its_bound(d, kind):
     block[:d] = chunk(steps)
     scores = np.empty((8, 8), dtype=np.float32)
     compiled._score.py_func(block, points, half, scores)
-    exact = norms[:, np.newaxis] - 2 * centres @ steps  # fits int64
-    true = exact / (2 * ONE**2)
+    true = (norms[:, np.newaxis] - 2 * centres @ steps) / (2 * ONE**2)
     finite = np.isfinite(half)
     assert np.abs(scores[finite] - true[finite]).max() <= gap / 2
     assert gap < 1e-4 * max(d, 10), "a bound this loose would settle everything"
@@ -204,12 +206,10 @@ def test_offsets(size, radius, share, ball):
         if not ball or squares <= radius**2:
             assert got == [abs(a) * width // radius * (1 if a >= 0 else -1) for a in v]
         else:
-            assert all(a * b >= 0 for a, b in zip(v, got, strict=True))
             for a, b in zip(v, got, strict=True):  # b is trunc(a width / |v|), or one step less
+                assert a * b >= 0
                 assert b * b * squares <= a * a * width**2 < (abs(b) + 2) ** 2 * squares
-        if ball:
-            assert sum(a * a for a in got) <= width**2
-        assert max(map(abs, got)) <= width
+        assert (sum(a * a for a in got) <= width**2) if ball else (max(map(abs, got)) <= width)
 
 
 @given(sizes, radii, radii)
@@ -247,62 +247,3 @@ def test_offset_cost_beside_whole_quotients(radius, beside):
                 chunk(anchors.T + values), np.zeros(1, np.int32), anchors, radius, width, *rest
             )
             assert got.tolist() == [2 * squares * width // radius**2 - width]
-
-
-def test_read_only_and_strided_arrays_are_accepted():
-    steps, centres = case(5, 4, 3, 100, "uniform")
-    columns = chunk(steps)
-    expected = kernels.assign(columns, centres)
-    columns.setflags(write=False)
-    centres.setflags(write=False)
-    same(kernels.assign(columns, centres), expected)
-    same(kernels.assign(columns[:, ::2], centres), expected[::2])
-    expected.setflags(write=False)
-    assert kernels.count(expected, 3).sum() == 100
-
-
-def test_without_the_compiler(monkeypatch):
-    steps, centres = case(6, 3, 4, 50, "coarse")
-    columns, metric = chunk(steps), np.array([0.1, 1.0, 3.0])
-    labels = kernels.assign(columns, centres)
-
-    def everything():
-        return (
-            kernels.assign(columns, centres),
-            kernels.assign(columns, centres, metric),
-            *kernels.assign_sums(columns, centres, metric),
-            kernels.accumulate(steps.astype(np.int32), labels, 4),
-            kernels.count(labels, 4),
-            kernels.offsets(columns, labels, centres, ONE, 1000, True),
-            kernels.offset_cost(columns, labels, centres, ONE, 1000, True),
-        )
-
-    compiled = everything()
-    monkeypatch.setattr(kernels, "compiles", lambda: False)
-    same(compiled, everything())
-
-
-@pytest.mark.parametrize(("setting", "expected"), [("1", False), ("0", True)])
-def test_the_compiler_is_neither_imported_early_nor_forced(setting, expected):
-    code = (
-        f"import os, sys; os.environ['SHOAL_NO_NUMBA'] = '{setting}'\n"
-        "from shoal.queries import kernels\n"
-        f"assert 'numba' not in sys.modules and kernels.compiles() is {expected}"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def test_errors_name_what_is_wanted():
-    columns, centres, labels = np.zeros((2, 3), np.float32), np.zeros((1, 2), np.int64), np.zeros(3, np.int32)
-    with pytest.raises(InvalidInput, match=r"\(at least 1, 2\) is wanted"):
-        kernels.assign(columns, np.zeros((1, 3), np.int64))
-    with pytest.raises(InvalidInput, match="clip them"):
-        kernels.assign(columns, centres + 2**21)
-    with pytest.raises(InvalidInput, match=r"\(2,\) is wanted"):
-        kernels.assign(columns, centres, np.ones(3))
-    with pytest.raises(InvalidInput, match="from 0 to 1"):
-        kernels.count(labels - 1, 2)
-    with pytest.raises(InvalidInput, match="width <= radius"):
-        kernels.offsets(columns, labels, centres, 5, 6, ball=False)
-    with pytest.raises(InvalidInput, match="from 1 to"):
-        kernels.offset_cost(columns, labels, centres, 0, 6, ball=False)

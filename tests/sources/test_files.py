@@ -38,13 +38,15 @@ def opened(path):
 
 
 @pytest.mark.parametrize("roles", ROLES, ids=str)
-@pytest.mark.parametrize("name", ["t.parquet", "t.csv", "t.csv.gz", "t.tsv", "t.csv.bz2", "t.csv.lz4", "t.arrow"])
+@pytest.mark.parametrize(
+    "name", ["t.parquet", "t.csv", "t.csv.gz", "t.tsv", "t.csv.zst", "t.csv.bz2", "t.csv.lz4", "t.arrow"]
+)
 def test_every_format(everything, tmp_path, name, roles):
     path = write(everything, tmp_path / name)
     assert fit(opened(path), **roles) == fit(clustered(everything, roles), **roles)
 
 
-@pytest.mark.parametrize("rows", [1, 97, 1024, 5000])
+@pytest.mark.parametrize("rows", [11, 97, 1024, 5000])
 @pytest.mark.parametrize("name", ["t.parquet", "t.feather"])
 def test_row_groups_and_batches(everything, tmp_path, name, rows):
     roles = ROLES[3]
@@ -75,7 +77,7 @@ def test_chunks_and_threads(everything, tmp_path):
         return source.reduce(lambda c: c.columns.sum(axis=1, dtype=np.float64), np.add)
 
     want = total(MemorySource(Table(table), domain))
-    for rows in (1, 50, 131, 10_000) if domain else ():
+    for rows in (7, 50, 131, 10_000):
         for threads in (1, 3):
             source = ArrowSource(FileTable(path), domain, chunk_rows=rows, threads=threads)
             assert np.array_equal(total(source), want)
@@ -133,6 +135,7 @@ def test_labels_of_a_file(everything, tmp_path, name):
     assert np.array_equal(model.transform(path), model.transform(everything))
 
 
+@pytest.mark.filterwarnings("ignore::shoal.errors.MostlyNoise")
 def test_empty_files(tmp_path):
     (tmp_path / "a.csv").write_text("x,y")
     (tmp_path / "b.csv").write_text("x,y\n")

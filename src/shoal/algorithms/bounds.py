@@ -75,7 +75,7 @@ def estimate_bounds(curator: Curator, share: Fraction) -> Bounds:
         rough = curator.within(_bounds(pairs, "rough"), Fraction(1))
         for j in known.unknown:
             answer = rough.histogram(Marginal(j, _INTERVALS), cost=cost / _ZOOMS)
-            pairs[j] = _tighten(answer.counts, answer.sd, *pairs[j])
+            pairs[j] = tighten(answer.counts, answer.sd, *pairs[j])
     if lost:
         warnings.warn(
             f"no magnitude of column(s) {lost} stands out of the noise, so their bounds are the default "
@@ -99,7 +99,8 @@ def _magnitude(counts: npt.NDArray[np.float64], threshold: float) -> tuple[float
     return edges(int(full[0]))[0], edges(int(full[-1]))[1]
 
 
-def _tighten(counts: npt.NDArray[np.float64], sd: float, low: float, high: float) -> tuple[float, float]:
+def tighten(counts: npt.NDArray[np.float64], sd: float, low: float, high: float) -> tuple[float, float]:
+    """Return a range that leaves out about half a per cent of the rows at each end, by noisy counts."""
     # Scanned from each end, so that only the noise of few intervals adds up before the rows begin.
     # Stopping too early by chance leaves the bounds a little wide, which is the harmless side.
     rows = max(float(counts.sum()), 0.0)

@@ -1,84 +1,39 @@
 """Su, Cao, Li, Bertino, Jin 2016: uniform grid synopses (UG, EUG) and k-means on them (EUGkM).
 
-Count the rows of every cell of a grid, once; everything after is free. Proof: docs/proofs/grid.md.
+Count the rows of every cell of a grid, once; everything after is free. Grids of more cells than can be held
+are filtered. Proof: docs/proofs/grid.md.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.algorithms.bounds import SHARE_FOR_BOUNDS, estimate_bounds
 from shoal.algorithms.clustering import Clustering
 from shoal.algorithms.rows import count_rows
+from shoal.algorithms.synopsis import Synopsis
+from shoal.domain import Domain
 from shoal.errors import InvalidInput
-from shoal.postprocess import pack
-from shoal.postprocess.weighted_kmeans import WeightedClustering, weighted_kmeans
+from shoal.postprocess.weighted_kmeans import WeightedClustering
 from shoal.queries import Curator, Grid
+from shoal.queries.partitions import MOST_CELLS
 
-Array: TypeAlias = npt.NDArray[np.float64]
 Resolution: TypeAlias = int | Literal["theta", "k-aware"]
 
 # More cells than this are not held one by one.
 MOST_DENSE_CELLS = 4_000_000
 # The best number of cells a side was found near this multiple of k^(1/d) where rows are few.
 _K_AWARE = 3.5
-
-
-@dataclass(frozen=True, eq=False)
-class Synopsis:
-    """Released cells of a grid: everything that follows is free.
-
-    Parameters
-    ----------
-    grid : Grid
-        The cells.
-    counts : ndarray of shape (n_cells,)
-        Noisy counts of all cells; they may be negative.
-    sd : float
-        Standard deviation of a count's noise.
-    """
-
-    grid: Grid
-    counts: Array
-    sd: float
-
-    @property
-    def n_rows(self) -> float:
-        """The noisy number of rows."""
-        return float(self.counts.sum())
-
-    def kmeans(self, n_clusters: int, rng: np.random.Generator, n_starts: int = 30) -> WeightedClustering:
-        """Find centres on the cells, the best of many starts.
-
-        Parameters
-        ----------
-        n_clusters : int
-            How many centres.
-        rng : numpy Generator
-            Public randomness.
-        n_starts : int
-            Starts, judged on the synopsis alone.
-        """
-        if not self.counts.sum() > 0:  # nothing stands out: as good as any
-            return WeightedClustering(
-                pack(n_clusters, len(self.grid.shape), rng), np.zeros(n_clusters), float("inf")
-            )
-        # Below this weight a centre's cells are noise: two standard deviations of their sum.
-        least = max(1.0, 2 * self.sd * math.sqrt(self.grid.n_cells / n_clusters))
-        return weighted_kmeans(
-            self.grid.centres(),
-            self.counts,
-            n_clusters,
-            rng,
-            n_starts=n_starts,
-            least_mass=least,
-            noise=self.sd,
-        )
+# Empty cells that pass the filter, for every cluster: few beside the cells of a cluster.
+_SPURIOUS = 5.0
+_MOST_SPURIOUS = 100_000.0
+# A rule does not ask for cells finer than two steps of the lattice.
+_FINEST = 2**20
 
 
 def side_by_theta(n_rows: float, epsilon: float, n_columns: int, theta: float) -> int:
@@ -103,8 +58,10 @@ def side_by_k(n_rows: float, epsilon: float, n_columns: int, theta: float, n_clu
     """
     plain = side_by_theta(n_rows, epsilon, n_columns, theta)
     wanted = math.ceil(_K_AWARE * math.pow(n_clusters, 1 / n_columns))
-    noise = n_clusters * math.sqrt(2 * wanted**n_columns / n_clusters) / max(n_rows * epsilon, 1e-9)
-    return max(plain, wanted) if noise < 0.5 else plain
+    # The logarithm of k sqrt(2 m^d / k) / (N epsilon): m^d leaves the floats in many columns.
+    log_noise = (math.log(2 * n_clusters) + n_columns * math.log(wanted)) / 2
+    log_noise -= math.log(max(n_rows * epsilon, 1e-9))
+    return max(plain, wanted) if log_noise < math.log(0.5) else plain
 
 
 @dataclass(frozen=True)
@@ -132,18 +89,29 @@ class GridSketch:
         if not 0 < self.theta < math.inf:
             raise InvalidInput(f"theta is {self.theta!r}; it must be a number above 0")
 
-    def side(self, n_rows: float, epsilon: float, n_columns: int, n_clusters: int) -> int:
-        """Return the cells a side, at most as many as can be held."""
+    def check(self, domain: Domain) -> None:
+        """Refuse a grid of too many cells from public values, before anything is spent."""
+        if isinstance(self.resolution, int) and self.resolution**domain.n_columns > _most_cells(domain):
+            raise InvalidInput(
+                f"{self.resolution} cells a side in {domain.n_columns} columns are "
+                f"more than {_most_cells(domain)} cells; use fewer a side, or resolution='theta'"
+            )
+
+    def side(
+        self, n_rows: float, epsilon: float, n_columns: int, n_clusters: int, most: int = MOST_CELLS
+    ) -> int:
+        """Return the cells a side, by a rule at most so many that the grid has no more than `most`."""
         if isinstance(self.resolution, int):
             return self.resolution
         if self.resolution == "k-aware":
             found = side_by_k(n_rows, epsilon, n_columns, self.theta, n_clusters)
         else:
             found = side_by_theta(n_rows, epsilon, n_columns, self.theta)
-        return max(1, min(found, math.floor(math.pow(MOST_DENSE_CELLS, 1 / n_columns) + 1e-9)))
+        found = min(found, _FINEST, math.floor(math.pow(most, 1 / n_columns) + 1e-9))
+        return max(1, found if found**n_columns <= most else found - 1)
 
     def ask(self, curator: Curator, n_rows: float, n_clusters: int, cost: Fraction) -> Synopsis:
-        """Count the rows of every cell.
+        """Count the rows of every cell, and keep the large counts where there are too many cells to hold.
 
         Parameters
         ----------
@@ -152,14 +120,26 @@ class GridSketch:
         n_rows : float
             Public or noisy number of rows: the exact one would show in the number of cells.
         n_clusters : int
-            How many clusters the synopsis is for, where the rule asks.
+            How many clusters the synopsis is for, where the rule or the filter asks.
         cost : Fraction
             Share of the budget.
         """
-        d = curator.domain.n_columns
-        grid = Grid((self.side(n_rows, effective_epsilon(curator, cost), d, n_clusters),) * d)
-        answer = curator.histogram(grid, cost=cost)
-        return Synopsis(grid, answer.counts, answer.sd)
+        domain = curator.domain
+        d, epsilon = domain.n_columns, effective_epsilon(curator, cost)
+        grid = Grid((self.side(n_rows, epsilon, d, n_clusters, _most_cells(domain)),) * d)
+        if grid.n_cells <= MOST_DENSE_CELLS:
+            answer = curator.histogram(grid, cost=cost)
+            return Synopsis(grid, answer.counts, answer.sd, domain, n_rows)
+        spurious = min(_SPURIOUS * n_clusters, _MOST_SPURIOUS)
+        kept = curator.sparse_histogram(grid, cost=cost, spurious=spurious)
+        return Synopsis(
+            grid, kept.counts, kept.sd, domain, n_rows, cells=kept.cells, threshold=kept.threshold
+        )
+
+
+def _most_cells(domain: Domain) -> int:
+    # The filter is for counts of rows; a sum of weights must be held cell by cell.
+    return MOST_CELLS if domain.max_weight is None else MOST_DENSE_CELLS
 
 
 def effective_epsilon(curator: Curator, cost: Fraction) -> float:
@@ -169,6 +149,33 @@ def effective_epsilon(curator: Curator, cost: Fraction) -> float:
     """
     # The discrete law of rate e has variance 1 / (2 sinh(e/2)^2).
     return 2 * math.asinh(1 / (math.sqrt(2) * curator.count_sd(cost=cost)))
+
+
+@dataclass(frozen=True)
+class GridSynopsis:
+    """UG and EUG: one noisy grid, released as it is.
+
+    Parameters
+    ----------
+    n_clusters : int
+        How many clusters it should be able to tell apart.
+    sketch : GridSketch
+        How the grid is made.
+    """
+
+    n_clusters: int
+    sketch: GridSketch = field(default_factory=GridSketch)
+
+    def run(self, curator: Curator) -> Synopsis:
+        """Estimate bounds where some are unknown, and count once."""
+        self.sketch.check(curator.domain)
+        if curator.domain.bounds.unknown:
+            bounds = estimate_bounds(curator, SHARE_FOR_BOUNDS)
+            curator = curator.within(bounds, 1 - SHARE_FOR_BOUNDS)
+        n_rows, rest = count_rows(curator)
+        synopsis = self.sketch.ask(curator, n_rows, self.n_clusters, rest)
+        noise = 0.0 if curator.n_rows is not None else curator.count_sd(cost=1 - rest)
+        return replace(synopsis, rows_sd=noise)
 
 
 @dataclass(frozen=True)
@@ -191,6 +198,7 @@ class GridKMeans:
 
     def run(self, curator: Curator) -> Clustering:
         """Count once, then search for free."""
+        self.sketch.check(curator.domain)
         n_rows, rest = count_rows(curator)
         synopsis = self.sketch.ask(curator, n_rows, self.n_clusters, rest)
         found = synopsis.kmeans(self.n_clusters, curator.public_rng("starts on the grid"), self.n_starts)
@@ -200,7 +208,7 @@ class GridKMeans:
 def grid_clustering(curator: Curator, synopsis: Synopsis, found: WeightedClustering) -> Clustering:
     """Turn centres found on a synopsis into a clustering, with the errors that its noise gives them."""
     k, d = found.centres.shape
-    cells = synopsis.grid.n_cells / k
+    cells = synopsis.n_held / k
     mass = np.maximum(found.masses, 1.0)
     # Noise of the sum over a cluster's cells of count * (cell - centre): Su et al. (9) has the same
     # second moment of a cube of volume 2^d / k.

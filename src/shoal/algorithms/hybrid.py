@@ -45,6 +45,7 @@ class Hybrid:
 
     def run(self, curator: Curator) -> Clustering:
         """Count once, search for free, refine once if the gate opens."""
+        self.sketch.check(curator.domain)
         n_rows, rest = count_rows(curator)
         refines = self.opens(curator, n_rows, rest)
         cost = rest / 2 if refines else rest

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from enum import Enum
 
 from shoal.algorithms.clustering import Algorithm
+from shoal.algorithms.genetic import Genetic
 from shoal.algorithms.grid import GridKMeans
 from shoal.algorithms.hybrid import Hybrid
 from shoal.algorithms.lloyd import Lloyd
 from shoal.algorithms.merging import Merging
+from shoal.algorithms.sample_aggregate import SampleAggregate
 from shoal.errors import InvalidInput
 
 
@@ -92,6 +94,26 @@ REGISTRY: dict[str, Registered] = {
             condition="public bounds, one assignment a round, a fixed number of rounds, clamped weights",
             proof="docs/proofs/merging.md",
             algorithm=Merging,
+        ),
+        Registered(
+            name="genetic",
+            estimator="GeneticKMeans",
+            paper="Zhang et al. 2013 (PrivGene); Su et al. 2016 (PGkM)",
+            status=Status.PROVEN,
+            condition="public bounds, losses clipped to a range computed from public sets alone, and a number "
+            "of generations from a public or paid-for number of rows",
+            proof="docs/proofs/genetic.md",
+            algorithm=Genetic,
+        ),
+        Registered(
+            name="sample-aggregate",
+            estimator="SampleAggregateKMeans",
+            paper="Mohan et al. 2012 (GUPT); Su et al. 2016 (GkM, GkM-3K)",
+            status=Status.REPAIRED,
+            condition="published with blocks by position, alignment across blocks and the exact number of "
+            "rows; here every row draws its block, a block is aligned to public centres, rows are paid for",
+            proof="docs/proofs/sample_aggregate.md",
+            algorithm=SampleAggregate,
         ),
     )
 }

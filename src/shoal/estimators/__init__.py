@@ -1,8 +1,20 @@
 """The scikit-learn face of the algorithms."""
 
 from shoal.estimators.bounds import PrivateBounds
+from shoal.estimators.genetic import GeneticKMeans
 from shoal.estimators.grid import GridKMeans, HybridKMeans
 from shoal.estimators.lloyd import DPLloyd
 from shoal.estimators.merging import MergingKMeans
+from shoal.estimators.sample_aggregate import SampleAggregateKMeans
+from shoal.estimators.synopsis import GridSynopsis
 
-__all__ = ["DPLloyd", "GridKMeans", "HybridKMeans", "MergingKMeans", "PrivateBounds"]
+__all__ = [
+    "DPLloyd",
+    "GeneticKMeans",
+    "GridKMeans",
+    "GridSynopsis",
+    "HybridKMeans",
+    "MergingKMeans",
+    "PrivateBounds",
+    "SampleAggregateKMeans",
+]

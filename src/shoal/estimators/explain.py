@@ -114,6 +114,8 @@ def explain(model: PrivateKMeans, columns: Sequence[str] | Schema, rows: float) 
     # Groups of average size: the median, since a rehearsal spreads rows evenly.
     relative = np.median(clustering.centre_sd, axis=0)
     known = not bounds.unknown
+    # Where no error of a centre is known, the prediction for the whole has to do.
+    worst = float(np.max(relative)) if np.isfinite(relative).all() else clustering.predicted_sd
     errors = relative * bounds.half_width if known else relative
     row = lookup(model._registered)
     return Explanation(
@@ -127,5 +129,5 @@ def explain(model: PrivateKMeans, columns: Sequence[str] | Schema, rows: float) 
         size_error=clustering.size_sd,
         group_size=float(rows) / len(clustering.centres),
         bounds_known=known,
-        mostly_noise=not bool(np.max(relative) <= _TOO_MUCH),
+        mostly_noise=not worst <= _TOO_MUCH,
     )

@@ -5,6 +5,8 @@ argument: :class:`SystemEntropy` for a release, :class:`SeededEntropy` for a tes
 fractions, so that what is charged and what is drawn are the same number.
 """
 
+from shoal.mechanisms.binomial import binomial_tail, distinct_below
+from shoal.mechanisms.choice import choose_without_replacement, exponential_choice, permute_and_flip
 from shoal.mechanisms.entropy import Entropy, SeededEntropy, SystemEntropy, public_seed
 from shoal.mechanisms.exact import bernoulli_exp, geometric_exp
 from shoal.mechanisms.gaussian import discrete_gaussian, gaussian_log_pmf, gaussian_variance
@@ -17,8 +19,12 @@ __all__ = [
     "SeededEntropy",
     "SystemEntropy",
     "bernoulli_exp",
+    "binomial_tail",
+    "choose_without_replacement",
     "discrete_gaussian",
     "discrete_laplace",
+    "distinct_below",
+    "exponential_choice",
     "gaussian_log_pmf",
     "gaussian_variance",
     "geometric_exp",
@@ -26,6 +32,7 @@ __all__ = [
     "laplace_variance",
     "linf_noise",
     "linf_variance",
+    "permute_and_flip",
     "public_seed",
     "uniform_below",
 ]

@@ -12,6 +12,7 @@ normal one). To first order this is S/n plus or minus the quantile over n.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -113,6 +114,15 @@ def reach(
     return np.asarray(high)
 
 
+@lru_cache(maxsize=32)
+def _table(
+    law: Law, sum_sd: float, count_sd: float, dimension: int, radius: float, level: float
+) -> tuple[Array, Array]:
+    """Return slopes from 0 to the radius, and how far the noise of S - slope n reaches at each."""
+    slopes = np.linspace(0.0, radius, _SLOPES)
+    return slopes, reach(law, sum_sd, slopes * count_sd, level, dimension)
+
+
 def ratio_interval(
     sums: Array,
     counts: Array,
@@ -151,8 +161,7 @@ def ratio_interval(
     >>> low.round(2), high.round(2)
     (array([[0.43]]), array([[0.57]]))
     """
-    slopes = np.linspace(0.0, radius, _SLOPES)
-    table = reach(law, sum_sd, slopes * count_sd, level, dimension)
+    slopes, table = _table(law, sum_sd, count_sd, dimension, radius, level)
     n = counts[:, np.newaxis]
 
     def end(side: int) -> Array:

@@ -5,9 +5,10 @@ charged before it is answered, and the answer is already noisy.
 """
 
 from shoal.queries.aggregates import Ball, Box, Offset, RowStat, Value, WithCost
-from shoal.queries.answers import NoisyCounts, NoisySums
+from shoal.queries.answers import Chosen, NoisyCounts, NoisyMeans, NoisySums, SparseCounts
 from shoal.queries.curator import Curator
 from shoal.queries.live import LiveCurator, RehearsalCurator, Source
+from shoal.queries.losses import ClusterCost, Loss
 from shoal.queries.noise import Noise
 from shoal.queries.partitions import Grid, Marginal, Partition, Voronoi
 from shoal.queries.replay import ReplayCurator
@@ -16,12 +17,16 @@ from shoal.queries.transcript import Transcript
 __all__ = [
     "Ball",
     "Box",
+    "Chosen",
+    "ClusterCost",
     "Curator",
     "Grid",
     "LiveCurator",
+    "Loss",
     "Marginal",
     "Noise",
     "NoisyCounts",
+    "NoisyMeans",
     "NoisySums",
     "Offset",
     "Partition",
@@ -29,6 +34,7 @@ __all__ = [
     "ReplayCurator",
     "RowStat",
     "Source",
+    "SparseCounts",
     "Transcript",
     "Value",
     "Voronoi",

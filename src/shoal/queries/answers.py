@@ -1,4 +1,4 @@
-"""What the curator gives back: noisy values and the public spread of their noise."""
+"""What the curator gives back: noisy values and the public spread of their noise, or noisy choices."""
 
 from __future__ import annotations
 
@@ -25,6 +25,28 @@ class NoisyCounts:
 
 
 @dataclass(frozen=True, eq=False)
+class SparseCounts:
+    """Counts of rows in the cells whose noisy count is large; every other cell is below the threshold.
+
+    Parameters
+    ----------
+    cells : ndarray of int64
+        Keys of the kept cells, sorted. Some of them are empty.
+    counts : ndarray of shape (n_kept,)
+        Their noisy counts, none below the threshold.
+    sd : float
+        Standard deviation of the noise, before the small ones were dropped.
+    threshold : int
+        The least noisy count that is kept.
+    """
+
+    cells: npt.NDArray[np.int64]
+    counts: npt.NDArray[np.float64]
+    sd: float
+    threshold: int
+
+
+@dataclass(frozen=True, eq=False)
 class NoisySums:
     """Sums and counts of rows per cell.
 
@@ -48,3 +70,32 @@ class NoisySums:
     count_sd: float
     costs: npt.NDArray[np.float64] | None = None
     cost_sd: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """Candidates that were chosen.
+
+    Parameters
+    ----------
+    indices : ndarray of int64
+        All different, in the order they were chosen.
+    """
+
+    indices: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyMeans:
+    """Means of centres over blocks of rows.
+
+    Parameters
+    ----------
+    means : ndarray of shape (n_clusters, n_columns)
+        Noisy means, clamped to the range asked for.
+    sd : ndarray of shape (n_columns,)
+        Standard deviation of their noise in each column.
+    """
+
+    means: npt.NDArray[np.float64]
+    sd: npt.NDArray[np.float64]

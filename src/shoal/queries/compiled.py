@@ -41,7 +41,7 @@ def part(function: F, **options: Any) -> F:
     return cast(F, numba.njit(**_OPTIONS, **without, **options)(function))
 
 
-def _fused(function: F) -> F:
+def fused(function: F) -> F:
     """Mark a part that may round a product and its sum once, not twice: filters, never the last word."""
     return part(function, fastmath={"contract"})
 
@@ -112,7 +112,7 @@ def _prepare(steps: bytes, k: int, d: int) -> Filter:
 
 
 @part
-def _load(columns: Array, start: int, m: int, block: Array) -> None:
+def load_block(columns: Array, start: int, m: int, block: Array) -> None:
     """Copy rows [start, start + m) to a small contiguous block that stays in cache."""
     for c in range(columns.shape[0]):
         source, target = columns[c, start : start + m], block[c]
@@ -121,7 +121,7 @@ def _load(columns: Array, start: int, m: int, block: Array) -> None:
 
 
 @part
-def _add(block: Array, labels: Array, m: int, totals: Array) -> None:
+def add_block(block: Array, labels: Array, m: int, totals: Array) -> None:
     """Add a block to `totals` (n_columns / 4, k, 4), in float64, which holds these sums exactly."""
     for group in range(totals.shape[0]):
         into = totals[group]
@@ -134,7 +134,7 @@ def _add(block: Array, labels: Array, m: int, totals: Array) -> None:
             into[cell, 3] += np.float64(x3[i])
 
 
-@_fused
+@fused
 def _score(block: Array, points: Array, half: Array, scores: Array) -> None:
     """Write half norms minus inner products, in float32, of every centre and every row of a block."""
     rows = block.shape[1]
@@ -227,7 +227,7 @@ def nearest(
     n, rows = columns.shape[1], block.shape[1]
     for start in range(0, n, rows):
         m = min(rows, n - start)
-        _load(columns, start, m, block)
+        load_block(columns, start, m, block)
         _score(block, points, half, scores)
         side = _two_best(scores, two, labels)
         found = labels[side]
@@ -236,7 +236,7 @@ def nearest(
             for i in range(m):
                 kept[start + i] = found[i]
         if totals.size:
-            _add(block, found, m, totals)
+            add_block(block, found, m, totals)
 
 
 @part
@@ -264,7 +264,7 @@ def weighted(
     distance = distances[2]
     for start in range(0, n, rows):
         m = min(rows, n - start)
-        _load(columns, start, m, block)
+        load_block(columns, start, m, block)
         side = 0
         for i in range(rows):
             distances[0, i] = np.inf
@@ -283,4 +283,4 @@ def weighted(
             for i in range(m):
                 kept[start + i] = found[i]
         if totals.size:
-            _add(block, found, m, totals)
+            add_block(block, found, m, totals)

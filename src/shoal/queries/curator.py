@@ -8,15 +8,19 @@ from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from shoal.accounting import Budget, Charge, round_down
 from shoal.domain import STEPS, Bounds, Domain
-from shoal.errors import InvalidBudget
+from shoal.errors import InvalidBudget, InvalidInput
 from shoal.queries.aggregates import Change, RowStat, Value
-from shoal.queries.answers import NoisyCounts, NoisySums
+from shoal.queries.answers import Chosen, NoisyCounts, NoisyMeans, NoisySums, SparseCounts
+from shoal.queries.blocks import BlockMeans
+from shoal.queries.choices import ChoiceLaw, design_choice
+from shoal.queries.losses import Loss
 from shoal.queries.noise import Noise, NoiseLaw, design
-from shoal.queries.partitions import Partition
-from shoal.queries.questions import Histogram, PublicSeed, Question, Sums
+from shoal.queries.partitions import Grid, Partition
+from shoal.queries.questions import Histogram, PublicSeed, Question, Select, SparseHistogram, Sums
 
 
 class Curator(ABC):
@@ -65,6 +69,24 @@ class Curator(ABC):
         answer: NoisyCounts = self._ask(Histogram(partition, self._portion * cost))
         return answer
 
+    def sparse_histogram(self, grid: Grid, *, cost: Fraction, spurious: float) -> SparseCounts:
+        """Count the rows of every cell, and keep the cells whose noisy count is large.
+
+        The answer has exactly the law of noise on every cell, so cells may be far more than memory holds. It
+        is discrete Laplace noise under any budget.
+
+        Parameters
+        ----------
+        grid : Grid
+            Of at most 2**62 cells.
+        cost : Fraction
+            Share of the budget.
+        spurious : float
+            About how many empty cells may be kept: the more, the lower is the threshold.
+        """
+        answer: SparseCounts = self._ask(SparseHistogram(grid, self._portion * cost, spurious))
+        return answer
+
     def sums(
         self, partition: Partition, *, of: RowStat | None = None, cost: Fraction, noise: Noise | None = None
     ) -> NoisySums:
@@ -82,6 +104,51 @@ class Curator(ABC):
             The law of the noise; L-infinity for pure budgets and Gaussian for others if not given.
         """
         answer: NoisySums = self._ask(Sums(partition, of or Value(), self._portion * cost, noise))
+        return answer
+
+    def select(self, loss: Loss, *, cost: Fraction, n: int = 1) -> npt.NDArray[np.int64]:
+        """Choose candidates of small loss, and return their indices in the order they were chosen.
+
+        Parameters
+        ----------
+        loss : Loss
+            Public candidates, and what a row has against each.
+        cost : Fraction
+            Share of the budget, of all choices together.
+        n : int
+            How many different ones; each is chosen from those that are left.
+        """
+        answer: Chosen = self._ask(Select(loss, self._portion * cost, n))
+        return answer.indices
+
+    def blocks(
+        self,
+        n_blocks: int,
+        reference: npt.NDArray[np.float64],
+        within: tuple[tuple[float, ...], tuple[float, ...]],
+        *,
+        cost: Fraction,
+        noise: Noise | None = None,
+    ) -> NoisyMeans:
+        """Cluster random blocks of rows, each on its own, and return the noisy mean of their centres.
+
+        Parameters
+        ----------
+        n_blocks : int
+            How many blocks.
+        reference : ndarray of shape (n_clusters, n_columns)
+            Public centres that a block's own are matched to.
+        within : (lower, upper)
+            Public range of each column that centres are clamped to.
+        cost : Fraction
+            Share of the budget.
+        noise : {"linf", "laplace", "gaussian"}, optional
+            The law of the noise.
+        """
+        lower, upper = within
+        answer: NoisyMeans = self._ask(
+            BlockMeans(n_blocks, reference, lower, upper, self._portion * cost, noise)
+        )
         return answer
 
     def public_rng(self, label: str) -> np.random.Generator:
@@ -102,16 +169,28 @@ class Curator(ABC):
         change = self._change(None)
         return float(self._law(change, self._portion * cost, None).sd[0] / change.width * self._weight)
 
-    def law(self, question: Histogram | Sums) -> NoiseLaw:
+    def law(self, question: Histogram | SparseHistogram | Sums | BlockMeans) -> NoiseLaw:
         """Return the noise that a question is answered with. Free and public."""
+        if isinstance(question, BlockMeans):
+            return self._law(question.change(), question.cost, question.noise)
+        if isinstance(question, SparseHistogram):
+            return self._law(self._change(None), question.cost, "laplace")
         of, noise = (question.of, question.noise) if isinstance(question, Sums) else (None, None)
         return self._law(self._change(of), question.cost, noise)
+
+    def choice_law(self, question: Select) -> ChoiceLaw:
+        """Return how a question's candidates are chosen. Free and public."""
+        if not 1 <= question.n <= question.loss.n_candidates:
+            raise InvalidInput(f"{question.n} of {question.loss.n_candidates} candidates cannot be chosen")
+        share = self._share(question.cost)
+        return design_choice(question.n, share, self.budget.currency, self.domain.unit)
 
     def price(self, question: Question) -> Charge | None:
         """Return what a question is charged, None for public randomness. Free and public."""
         if isinstance(question, PublicSeed):
             return None
-        return self.law(question).charge(question.describe())
+        law = self.choice_law(question) if isinstance(question, Select) else self.law(question)
+        return law.charge(question.describe())
 
     @property
     def _weight(self) -> float:
@@ -124,10 +203,12 @@ class Curator(ABC):
         return replace(count if of is None else of.change(self.domain.n_columns), weighted=weighted)
 
     def _law(self, change: Change, cost: Fraction, noise: Noise | None) -> NoiseLaw:
+        return design(change, self._share(cost), self.budget.currency, self.domain.unit, noise)
+
+    def _share(self, cost: Fraction) -> Fraction:
         if not isinstance(cost, Fraction) or not 0 < cost <= 1:
             raise InvalidBudget(f"a cost of {cost!r} is not a Fraction above 0 and at most 1 of the budget")
-        share = round_down(self.budget.amount * cost)
-        return design(change, share, self.budget.currency, self.domain.unit, noise)
+        return round_down(self.budget.amount * cost)
 
     @abstractmethod
     def _rebound(self, domain: Domain) -> Self:

@@ -25,7 +25,17 @@ from shoal.errors import InvalidInput
 from shoal.queries import reference
 from shoal.queries.reference import Columns, Floats, Integers, Labels
 
-__all__ = ["accumulate", "assign", "assign_sums", "compiles", "count", "offset_cost", "offsets", "warm"]
+__all__ = [
+    "accumulate",
+    "assign",
+    "assign_sums",
+    "compiles",
+    "count",
+    "offset_cost",
+    "offsets",
+    "set_costs",
+    "warm",
+]
 
 LONGEST = 2**30
 """Largest radius or width: products with them then fit the kernels' integers."""
@@ -46,7 +56,7 @@ def _loops(name: str) -> ModuleType:
 def warm() -> None:
     """Compile every loop now, for those who want to time what follows."""
     if compiles():
-        _loops("compiled_stats")
+        _loops("compiled_few"), _loops("compiled_stats"), _loops("compiled_losses")
         for start in _loops("compiled").STARTERS:
             start()
 
@@ -105,18 +115,29 @@ def assign_sums(
 
 def _sweep(columns: Columns, centres: Integers, metric: Floats | None, kept: Labels, totals: Floats) -> None:
     """Assign a chunk; fill `kept` with labels and `totals` with sums and counts, each unless empty."""
-    loops, (k, d) = _loops("compiled"), centres.shape
+    k, d = centres.shape
     rows = _block_rows(d, k)
-    block = np.zeros((d // 4 * 4 + 4, rows), dtype=np.float32)
+    few = metric is None and d <= 4 and _loops("compiled_few").suits(k, d)
+    block = np.zeros((d // 4 * 4 + 4, rows), dtype=np.float64 if few else np.float32)
     block[d] = 1  # a column of ones: its sum is the count
     labels = np.empty((2, rows), dtype=np.int32)
-    if metric is not None:
-        loops.weighted(columns, centres, metric, block, np.empty((3, rows)), labels, totals, kept)
-        return
-    points, half, norms, gap = loops.prepare(centres)
-    scores = np.empty((len(points), rows), dtype=np.float32)
-    two, row = np.empty((4, rows), dtype=np.float32), np.empty(d, dtype=np.int64)
-    loops.nearest(columns, centres, norms, points, half, gap, block, scores, two, labels, row, totals, kept)
+    if few:
+        loops = _loops("compiled_few")
+        loops.nearest_of_few(
+            columns, *loops.prepare(centres), block, np.empty((2, rows)), labels[0], totals, kept
+        )
+    elif metric is None:
+        loops = _loops("compiled")
+        points, half, norms, gap = loops.prepare(centres)
+        scores = np.empty((len(points), rows), dtype=np.float32)
+        two, row = np.empty((4, rows), dtype=np.float32), np.empty(d, dtype=np.int64)
+        loops.nearest(
+            columns, centres, norms, points, half, gap, block, scores, two, labels, row, totals, kept
+        )
+    else:
+        _loops("compiled").weighted(
+            columns, centres, metric, block, np.empty((3, rows)), labels, totals, kept
+        )
 
 
 def _block_rows(d: int, k: int) -> int:
@@ -212,6 +233,39 @@ def offset_cost(
     out = np.empty(columns.shape[1], dtype=np.int32)
     _loops("compiled_stats").offset_cost(columns, labels, anchors, radius, width, out)
     return out
+
+
+def set_costs(
+    columns: Columns, sets: Integers, metric: Floats | None, scale: float, width: int, shares: Labels | None
+) -> Integers:
+    """Add up over rows trunc(min(scale |x - s|^2, width)) for each set s of centres: int64, shape (m,).
+
+    Parameters
+    ----------
+    columns : ndarray of float32, shape (d, n)
+    sets : ndarray of int64, shape (m, k, d)
+        Lattice steps in [-2^20, 2^20]; a row's distance is to the nearest of the k.
+    metric : ndarray of float64, shape (d,), optional
+        As in `assign`.
+    scale : float
+        Steps of the result in a unit of squared distance.
+    width : int
+        The most one row adds; below 2^31.
+    shares : ndarray of int32, shape (n,), optional
+        What each row's loss is multiplied with, in steps of 2^-20; rounded down.
+    """
+    columns = _table(columns)
+    m, k, d = sets.shape
+    points = _points(sets.reshape(m * k, d), columns).reshape(m, k, d)
+    given = _weights(metric, columns)
+    weights = np.ones(d) if given is None else given
+    if not compiles():
+        return reference.set_costs(columns, points, weights, scale, width, shares)
+    loops, totals = _loops("compiled_losses"), np.zeros(m, dtype=np.int64)
+    parts = np.empty(0, dtype=np.int32) if shares is None else np.ascontiguousarray(shares, dtype=np.int32)
+    buffers = np.empty((d, loops.ROWS)), np.empty((3, loops.ROWS))
+    loops.set_costs(columns, points / STEPS, weights, scale, width, parts, *buffers, totals)
+    return totals
 
 
 def _table(columns: Columns) -> Columns:

@@ -12,19 +12,23 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.accounting import Allowance, Budget, Charge
-from shoal.domain import Chunk, Domain
+from shoal.domain import STEPS, Chunk, Domain
 from shoal.errors import InvalidInput
 from shoal.mechanisms import Entropy, public_seed
 from shoal.queries.aggregates import Change, Offset, RowStat, WithCost, exact_count
-from shoal.queries.answers import NoisyCounts, NoisySums
+from shoal.queries.answers import Chosen, NoisyCounts, NoisyMeans, NoisySums, SparseCounts
+from shoal.queries.blocks import BlockMeans, draw_blocks, exact_block_totals
+from shoal.queries.choices import ChoiceLaw
 from shoal.queries.curator import Curator
 from shoal.queries.noise import NoiseLaw
 from shoal.queries.partitions import Partition
-from shoal.queries.questions import Histogram, PublicSeed, Question, Sums
+from shoal.queries.questions import Histogram, PublicSeed, Question, Select, SparseHistogram, Sums
+from shoal.queries.sparse import check_spurious, draw, exact_cells, merge, rehearsed, threshold_for
 from shoal.queries.transcript import Entry, Transcript
 
 T = TypeVar("T")
 Steps = npt.NDArray[np.float64]
+Kept = tuple[npt.NDArray[np.int64], npt.NDArray[np.generic]]
 
 
 class Source(Protocol):
@@ -55,6 +59,18 @@ class AnsweringCurator(Curator):
         """Return noisy totals in steps of the lattice, one row a cell, one column a coordinate."""
 
     @abstractmethod
+    def _indices(self, question: Select, law: ChoiceLaw) -> npt.NDArray[np.int64]:
+        """Return the chosen candidates."""
+
+    @abstractmethod
+    def _kept(self, question: SparseHistogram, law: NoiseLaw, threshold: int) -> Kept:
+        """Return the keys of the kept cells, sorted, and their noisy counts."""
+
+    @abstractmethod
+    def _block_totals(self, question: BlockMeans, law: NoiseLaw) -> Steps:
+        """Return the noisy sum of the blocks' centres, in steps of their range, coordinate by coordinate."""
+
+    @abstractmethod
     def _seed(self) -> int:
         """Return a seed for public randomness."""
 
@@ -69,6 +85,12 @@ class AnsweringCurator(Curator):
         match question:
             case Histogram() | Sums():
                 answer, charge = self._answer(question)
+            case Select():
+                answer, charge = self._choose(question)
+            case SparseHistogram():
+                answer, charge = self._filter(question)
+            case BlockMeans():
+                answer, charge = self._aggregate(question)
             case PublicSeed():
                 answer = self._seed()
             case _:
@@ -79,6 +101,7 @@ class AnsweringCurator(Curator):
     def _answer(self, question: Histogram | Sums) -> tuple[NoisyCounts | NoisySums, Charge]:
         of = question.of if isinstance(question, Sums) else None
         _check_anchors(question.partition, of, self.domain.n_columns)
+        _check_dense(question.partition)
         change = self._change(of)
         law = self.law(question)
         charge = law.charge(question.describe())
@@ -88,6 +111,43 @@ class AnsweringCurator(Curator):
         if of is None:
             return NoisyCounts(noisy[:, 0], float(sd[0])), charge
         return _sums(noisy, sd, of, change), charge
+
+    def _choose(self, question: Select) -> tuple[Chosen, Charge]:
+        if question.loss.n_columns != self.domain.n_columns:
+            raise InvalidInput(
+                f"candidates have {question.loss.n_columns} columns; the table has {self.domain.n_columns}"
+            )
+        law = self.choice_law(question)
+        charge = law.charge(question.describe())
+        self._pay(charge)
+        return Chosen(self._indices(question, law)), charge
+
+    def _aggregate(self, question: BlockMeans) -> tuple[NoisyMeans, Charge]:
+        law = self.law(question)
+        charge = law.charge(question.describe())
+        self._pay(charge)
+        scale = question.half / (STEPS * question.n_blocks)
+        noisy = self._block_totals(question, law).reshape(question.reference.shape)
+        means = np.clip(noisy * scale + question.middle, question.lower, question.upper)
+        return NoisyMeans(means, float(law.sd[0]) * scale), charge
+
+    def _filter(self, question: SparseHistogram) -> tuple[SparseCounts, Charge]:
+        check_spurious(question.spurious)
+        if len(question.partition.shape) != self.domain.n_columns:
+            raise InvalidInput(
+                f"the grid has {len(question.partition.shape)} columns; the table has {self.domain.n_columns}"
+            )
+        if self.domain.max_weight is not None:
+            raise InvalidInput(
+                "a sparse histogram counts rows, not weights: leave out sample_weight, or use a coarser grid"
+            )
+        law = self.law(question)
+        rate = law.blocks[0].parameter
+        threshold = threshold_for(question.partition.n_cells, rate, question.spurious)
+        charge = law.charge(question.describe())
+        self._pay(charge)
+        cells, counts = self._kept(question, law, threshold)
+        return SparseCounts(cells, counts.astype(np.float64), float(law.sd[0]), threshold), charge
 
 
 class LiveCurator(AnsweringCurator):
@@ -147,7 +207,30 @@ class LiveCurator(AnsweringCurator):
                 lambda chunk: exact_count(partition, chunk, metric)[:, np.newaxis], np.add
             )
         noisy = exact_totals + law.draw(self._entropy, partition.n_cells)
-        return noisy.astype(np.float64)
+        return np.asarray(noisy, dtype=np.float64)
+
+    def _indices(self, question: Select, law: ChoiceLaw) -> npt.NDArray[np.int64]:
+        loss, metric = question.loss, self.domain.metric
+        exact_losses = self._source.reduce(lambda chunk: loss.exact_losses(chunk, metric), np.add)
+        return law.draw(self._entropy, exact_losses)
+
+    def _kept(self, question: SparseHistogram, law: NoiseLaw, threshold: int) -> Kept:
+        grid = question.partition
+        exact_counts = self._source.reduce(lambda chunk: exact_cells(grid, chunk), merge)
+        return draw(exact_counts, grid.n_cells, law.blocks[0].parameter, threshold, self._entropy)
+
+    def _block_totals(self, question: BlockMeans, law: NoiseLaw) -> Steps:
+        # All rows at once: blocks are random, so each holds rows from everywhere.
+        chunks = self._source.reduce(lambda chunk: [chunk], lambda a, b: [*a, *b])
+        columns = np.concatenate([chunk.columns for chunk in chunks], axis=1)
+        weights = [chunk.weights for chunk in chunks if chunk.weights is not None]
+        exact_totals = exact_block_totals(
+            question,
+            columns,
+            np.concatenate(weights) if weights else None,
+            *draw_blocks(self._entropy, columns.shape[1], question.n_blocks),
+        )
+        return np.asarray(exact_totals.ravel() + law.draw(self._entropy, 1)[0], dtype=np.float64)
 
     def _seed(self) -> int:
         return public_seed(self._entropy)
@@ -183,6 +266,15 @@ class RehearsalCurator(AnsweringCurator):
         totals[:, change.n_values] = self._rows / cells * change.width
         return totals
 
+    def _indices(self, question: Select, law: ChoiceLaw) -> npt.NDArray[np.int64]:  # noqa: ARG002
+        return np.arange(law.n, dtype=np.int64)
+
+    def _kept(self, question: SparseHistogram, law: NoiseLaw, threshold: int) -> Kept:  # noqa: ARG002
+        return rehearsed(question.partition.n_cells, self._rows)
+
+    def _block_totals(self, question: BlockMeans, law: NoiseLaw) -> Steps:  # noqa: ARG002
+        return np.zeros(question.reference.size)
+
     def _seed(self) -> int:
         return 0
 
@@ -201,6 +293,13 @@ def _sums(
         costs=square * (noisy[:, d + 1] + noisy[:, d]) / 2,
         cost_sd=square * float(np.hypot(sd[d + 1], sd[d])) / 2,
     )
+
+
+def _check_dense(partition: Partition) -> None:
+    if partition.n_cells >= 2**31:
+        raise InvalidInput(
+            f"{partition.n_cells} cells cannot all be held: ask for a sparse histogram, or use a coarser grid"
+        )
 
 
 def _check_anchors(partition: Partition, of: RowStat | None, n_columns: int) -> None:

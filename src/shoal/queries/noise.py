@@ -117,7 +117,7 @@ def design(change: Change, share: Fraction, currency: Currency, unit: Unit, nois
         blocks = _gaussian(change, share, unit)
     else:
         # A pure mechanism inside a zCDP budget: e^2/2 = share.
-        pure = share if currency == "epsilon" else _sqrt_down(2 * share)
+        pure = share if currency == "epsilon" else sqrt_down(2 * share)
         per_row = round_down(pure / unit.stretch)
         if per_row <= 0:
             raise InvalidBudget(
@@ -206,6 +206,7 @@ def _ceil_sqrt(value: int) -> int:
     return root if root * root == value else root + 1
 
 
-def _sqrt_down(value: Fraction) -> Fraction:
+def sqrt_down(value: Fraction) -> Fraction:
+    """Return the square root, rounded down."""
     bits = 80
     return Fraction(math.isqrt(math.floor(value * 4**bits)), 2**bits)

@@ -17,6 +17,9 @@ Columns = npt.NDArray[np.float32]
 Labels = npt.NDArray[np.int32]
 Metric = npt.NDArray[np.float64] | None
 
+MOST_CELLS = 2**62
+"""Grids of more cells have no 64-bit keys."""
+
 
 class Partition(Protocol):
     """A frozen, picklable, data-free value that gives every row one cell."""
@@ -98,9 +101,11 @@ class Grid:
             raise InvalidInput(
                 f"a grid of shape {self.shape} has an empty side; use at least 1 cell a column"
             )
-        if self.n_cells >= 2**31:
+        # A side of 2^31 times a coordinate of 2^21 steps stays in 64 bits, and so does a key.
+        if self.n_cells > MOST_CELLS or max(self.shape, default=1) > 2**31:
             raise InvalidInput(
-                f"a grid of shape {self.shape} has {self.n_cells} cells; below {2**31} are wanted"
+                f"a grid of shape {self.shape} has {self.n_cells} cells; at most 2**62 are wanted, and at "
+                "most 2**31 a side"
             )
 
     @classmethod
@@ -115,6 +120,18 @@ class Grid:
 
     def assign(self, columns: Columns, metric: Metric) -> Labels:  # noqa: ARG002 - same for all partitions
         """Return the flat index (first column slowest) of each row's box."""
+        if self.n_cells >= 2**31:
+            raise InvalidInput(f"{self.n_cells} cells are too many to label one by one; use `keys`")
+        return self.keys(columns).astype(np.int32)
+
+    def keys(self, columns: Columns) -> npt.NDArray[np.int64]:
+        """Return the flat index of each row's box, for grids of any size.
+
+        Examples
+        --------
+        >>> Grid((2**30, 2**30)).keys(np.array([[-1.0, 1.0], [-1.0, 1.0]], dtype=np.float32))
+        array([                  0, 1152921504606846975])
+        """
         cells = np.zeros(columns.shape[1], dtype=np.int64)
         for values, m in zip(columns, self.shape, strict=True):
             if m == 1:
@@ -123,7 +140,33 @@ class Grid:
             steps = (values * np.float32(STEPS)).astype(np.int64) + STEPS
             cells *= m
             cells += np.minimum(steps * m // (2 * STEPS), m - 1)
-        return cells.astype(np.int32)
+        return cells
+
+    def places(self, keys: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the place of boxes along each column, one line a column.
+
+        Examples
+        --------
+        >>> Grid((2, 3)).places(np.array([0, 4]))
+        array([[0, 1],
+               [0, 1]])
+        """
+        places = np.empty((len(self.shape), len(keys)), dtype=np.int64)
+        rest = keys
+        for j in reversed(range(len(self.shape))):
+            rest, places[j] = np.divmod(rest, self.shape[j])
+        return places
+
+    def centres_of(self, keys: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        """Return the middle of some boxes.
+
+        Examples
+        --------
+        >>> Grid((2, 2)).centres_of(np.array([1, 2]))
+        array([[-0.5,  0.5],
+               [ 0.5, -0.5]])
+        """
+        return np.asarray((2 * self.places(keys).T + 1) / np.array(self.shape) - 1)
 
     def centres(self) -> npt.NDArray[np.float64]:
         """Return the middle of every box, in the order of the labels."""

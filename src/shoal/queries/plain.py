@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from shoal.errors import InvalidRelease
 from shoal.queries.aggregates import Offset, RowStat, Value, WithCost
+from shoal.queries.losses import ClusterCost, Loss
 from shoal.queries.partitions import Grid, Marginal, Partition, Voronoi
 
 Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
@@ -27,8 +28,9 @@ Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
 MEMBERS: dict[type, tuple[type, ...]] = {
     Partition: (Grid, Marginal, Voronoi),
     RowStat: (Offset, Value, WithCost),
+    Loss: (ClusterCost,),
 }
-"""Which values may stand for a protocol. A new kind of partition or statistic is one name here."""
+"""Which values may stand for a protocol. A new kind of partition, statistic or loss is one name here."""
 
 # The name of a value's class in its plain form: a word that no field can be called.
 TAG = "class"

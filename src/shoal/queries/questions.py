@@ -7,8 +7,10 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from shoal.queries.aggregates import RowStat
+from shoal.queries.blocks import BlockMeans
+from shoal.queries.losses import Loss
 from shoal.queries.noise import Noise
-from shoal.queries.partitions import Partition
+from shoal.queries.partitions import Grid, Partition
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,6 +23,19 @@ class Histogram:
     def describe(self) -> str:
         """Say the question in a few words."""
         return f"histogram: {self.partition.describe()}"
+
+
+@dataclass(frozen=True, eq=False)
+class SparseHistogram:
+    """Ask which cells have many rows, and how many; about `spurious` empty cells come along."""
+
+    partition: Grid
+    cost: Fraction
+    spurious: float
+
+    def describe(self) -> str:
+        """Say the question in a few words."""
+        return f"large counts: {self.partition.describe()}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +52,19 @@ class Sums:
         return f"{self.of.describe()}: {self.partition.describe()}"
 
 
+@dataclass(frozen=True, eq=False)
+class Select:
+    """Ask for candidates of small loss: n different ones, each chosen with noise."""
+
+    loss: Loss
+    cost: Fraction
+    n: int
+
+    def describe(self) -> str:
+        """Say the question in a few words."""
+        return f"best {self.n} by {self.loss.describe()}"
+
+
 @dataclass(frozen=True)
 class PublicSeed:
     """A seed for randomness that has nothing to do with rows."""
@@ -48,4 +76,4 @@ class PublicSeed:
         return f"public randomness: {self.label}"
 
 
-Question: TypeAlias = Histogram | Sums | PublicSeed
+Question: TypeAlias = Histogram | SparseHistogram | Sums | Select | BlockMeans | PublicSeed

@@ -119,3 +119,17 @@ def offset_cost(
         quotient += (left >= whole).astype(np.int64) - (left < 0)
         out[rows] = quotient - width
     return out
+
+
+def set_costs(
+    columns: Columns, sets: Integers, metric: Floats, scale: float, width: int, shares: Labels | None
+) -> Integers:
+    """Return the sum over rows of trunc(min(scale |x - s|^2, width)) for each set s of centres."""
+    totals = np.zeros(len(sets), dtype=np.int64)
+    for rows in _blocks(columns.shape[1]):
+        block = columns[:, rows].astype(np.float64)
+        for i, centres in enumerate(sets):
+            nearest = _weighted(block, centres, metric).min(axis=0)
+            losses = np.minimum(nearest * scale, width).astype(np.int64)
+            totals[i] += (losses if shares is None else losses * shares[rows] // STEPS).sum()
+    return totals

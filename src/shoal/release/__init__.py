@@ -4,6 +4,16 @@ from shoal.release.certificate import Certificate
 from shoal.release.folder import check_free
 from shoal.release.intervals import Intervals
 from shoal.release.release import Release
+from shoal.release.synopsis import SynopsisRelease
 from shoal.release.verify import Check, Verification, verify
 
-__all__ = ["Certificate", "Check", "Intervals", "Release", "Verification", "check_free", "verify"]
+__all__ = [
+    "Certificate",
+    "Check",
+    "Intervals",
+    "Release",
+    "SynopsisRelease",
+    "Verification",
+    "check_free",
+    "verify",
+]

@@ -10,22 +10,36 @@ from typing import Any
 import numpy as np
 
 from shoal.algorithms import lookup, with_bounds
-from shoal.errors import InvalidRelease
-from shoal.queries import NoisyCounts, NoisySums, ReplayCurator, Transcript, WithCost
+from shoal.algorithms.grid import GridSynopsis
+from shoal.domain import STEPS
+from shoal.errors import InvalidRelease, ReplayMismatch
+from shoal.queries import (
+    Chosen,
+    NoisyCounts,
+    NoisyMeans,
+    NoisySums,
+    ReplayCurator,
+    SparseCounts,
+    Transcript,
+    WithCost,
+)
+from shoal.queries.blocks import BlockMeans
 from shoal.queries.plain import digest, from_plain
-from shoal.queries.questions import Histogram, PublicSeed, Sums
+from shoal.queries.questions import Histogram, PublicSeed, Select, SparseHistogram, Sums
+from shoal.queries.sparse import threshold_for
 from shoal.queries.transcript import Entry
 from shoal.release.certificate import SHARED, Certificate
 from shoal.release.files import ARRAYS, read_npz, to_files
 from shoal.release.release import Release
+from shoal.release.synopsis import SynopsisRelease, synopsis_files
 
 # Mathematical functions differ in their last bits between machines; sums and quotients do not.
 _CLOSE = 1e-6
 
 
-def check_copies(release: Release, files: Mapping[str, bytes]) -> str:
+def check_copies(release: Release | SynopsisRelease, files: Mapping[str, bytes]) -> str:
     """Check that every file says what the release says, by writing them anew."""
-    anew = to_files(release)
+    anew = synopsis_files(release) if isinstance(release, SynopsisRelease) else to_files(release)
     if differ := sorted(set(anew) ^ set(files)):
         raise InvalidRelease(f"{', '.join(differ)}: there, but should not be, or the other way round")
     for name, data in anew.items():
@@ -73,6 +87,15 @@ def _fits(entry: Entry, curator: ReplayCurator, d: int) -> bool:
     match entry.question, entry.answer:
         case Histogram(partition, cost), NoisyCounts(counts, sd):
             return _shaped(counts, partition.n_cells) and _close(sd, curator.count_sd(cost=cost))
+        case SparseHistogram(grid, _, spurious) as question, SparseCounts(cells, counts, sd, threshold):
+            law = curator.law(question)
+            return (
+                threshold == threshold_for(grid.n_cells, law.blocks[0].parameter, spurious)
+                and _shaped(counts, len(cells))
+                and bool((counts >= threshold).all() and (np.diff(cells) > 0).all())
+                and bool(((cells >= 0) & (cells < grid.n_cells)).all())
+                and _close(sd, law.sd[0])
+            )
         case Sums(partition, of, cost, noise), NoisySums() as answer:
             spread = curator.noise_sd(of=of, cost=cost, noise=noise)
             with_cost = isinstance(of, WithCost)
@@ -83,6 +106,14 @@ def _fits(entry: Entry, curator: ReplayCurator, d: int) -> bool:
                 and (answer.costs is not None) == (answer.cost_sd is not None) == with_cost
                 and (answer.costs is None or _shaped(answer.costs, partition.n_cells))
             )
+        case BlockMeans() as question, NoisyMeans(means, sd):
+            scale = question.half / (STEPS * question.n_blocks)
+            inside = (means >= question.lower).all() and (means <= question.upper).all()
+            announced = _close(sd, curator.law(question).sd[0] * scale)
+            return _shaped(means, *question.reference.shape) and bool(inside) and announced
+        case Select(loss, _, n), Chosen(indices):
+            within = _shaped(indices, n) and bool(((indices >= 0) & (indices < loss.n_candidates)).all())
+            return within and len(np.unique(indices)) == n
         case PublicSeed(), int() as seed:
             return 0 <= seed < 2**128
     return False
@@ -99,8 +130,13 @@ def replay(release: Release) -> Release:
     if algorithm.n_clusters != len(release.sizes):
         raise InvalidRelease(f"{algorithm.n_clusters} clusters asked for, {len(release.sizes)} released")
     curator = ReplayCurator(transcript)
-    clustering = with_bounds(algorithm, transcript.domain.bounds).run(curator)
-    curator.finish()
+    try:
+        clustering = with_bounds(algorithm, transcript.domain.bounds).run(curator)
+        curator.finish()
+    except ReplayMismatch as error:
+        then, now = certificate.versions.get("numpy"), np.__version__
+        other = "" if then == now else f" (written with numpy {then}, run again with {now})"
+        raise InvalidRelease(f"{error}{other}") from None
     again = Release.of(clustering, certificate, transcript)
     if digest(again.domain) != digest(release.domain):
         raise InvalidRelease("the run ends in another schema than the released one")
@@ -112,26 +148,34 @@ def replay(release: Release) -> Release:
 
 def check_errors(release: Release, again: Release) -> str:
     """Check standard errors and intervals against those of the replayed run."""
-    for name in ("centre_sd", "size_sd"):
-        if not _close(getattr(release, name), getattr(again, name)):
+    said, true = release.intervals, again.intervals
+    # An end near zero is compared with the width of its column, or with the noise of a size.
+    width, noise = 2 * again.domain.bounds.half_width, again.size_sd
+    pairs = {
+        "centre_sd": (release.centre_sd, again.centre_sd, width),
+        "size_sd": (release.size_sd, again.size_sd, noise),
+        "level": (said.level, true.level, 0.0),
+        "centre_low": (said.centre_low, true.centre_low, width),
+        "centre_high": (said.centre_high, true.centre_high, width),
+        "size_low": (said.size_low, true.size_low, noise),
+        "size_high": (said.size_high, true.size_high, noise),
+    }
+    for name, (ours, theirs, scale) in pairs.items():
+        if not _close(ours, theirs, scale):
             raise InvalidRelease(f"{name} does not follow from the noise of the answers")
-    for field in fields(release.intervals):
-        if not _close(getattr(release.intervals, field.name), getattr(again.intervals, field.name)):
-            raise InvalidRelease(
-                f"{field.name} of the intervals does not follow from the noise of the answers"
-            )
     return "standard errors and intervals follow from the noise of the answers"
 
 
-def check_certificate(release: Release) -> str:
+def check_certificate(release: Release | SynopsisRelease) -> str:
     """Check what the certificate states against the transcript."""
     certificate = release.certificate
     row = lookup(certificate.algorithm)
+    kind = GridSynopsis if isinstance(release, SynopsisRelease) else row.algorithm
     issued = Certificate.issue(
         row,
         release.transcript,
         release.domain,
-        algorithm=from_plain(row.algorithm, certificate.parameters),
+        algorithm=from_plain(kind, certificate.parameters),
         private_entropy="not private" not in release.transcript.entropy,
         shared=certificate.composition == SHARED,
     )
@@ -152,5 +196,5 @@ def _same(a: Any, b: Any) -> bool:
     return bool(a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes())
 
 
-def _close(a: Any, b: Any) -> bool:
-    return bool(np.shape(a) == np.shape(b) and np.allclose(a, b, rtol=_CLOSE, atol=0))
+def _close(a: Any, b: Any, scale: Any = 0.0) -> bool:
+    return np.shape(a) == np.shape(b) and bool(np.all(np.isclose(a, b, rtol=_CLOSE, atol=_CLOSE * scale)))

@@ -55,7 +55,8 @@ def to_files(release: Release) -> dict[str, bytes]:
     }
     if points is not None:
         texts[MAP] = dumps(points)
-    return {ARRAYS: _npz({**_arrays(release), **stored}), **{n: text.encode() for n, text in texts.items()}}
+    arrays = write_npz({**_arrays(release), **stored})
+    return {ARRAYS: arrays, **{name: text.encode() for name, text in texts.items()}}
 
 
 def from_files(files: Mapping[str, bytes]) -> dict[str, Any]:
@@ -130,7 +131,8 @@ def _arrays(release: Release) -> Arrays:
     }
 
 
-def _npz(arrays: Arrays) -> bytes:
+def write_npz(arrays: Arrays) -> bytes:
+    """Return arrays as a file."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, array in arrays.items():

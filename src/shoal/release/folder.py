@@ -97,10 +97,15 @@ def read_manifest(folder: Path) -> dict[str, str]:
         raise InvalidRelease(f"{MANIFEST} is not as it was written")
     if outside := [name for name in hashes if Path(name).name != name]:
         raise InvalidRelease(f"{MANIFEST} lists {outside[0]!r}, which is not in the folder")
+    return hashes
+
+
+def check_listing(folder: Path, hashes: Mapping[str, str]) -> str:
+    """Check that nothing lies beside the files of a release; hidden files, which systems leave, may."""
     found = {entry.name for entry in folder.iterdir() if not entry.name.startswith(".")}
     if strange := sorted(found - {*hashes, MANIFEST}):
         raise InvalidRelease(f"{MANIFEST} does not list {', '.join(strange)}")
-    return hashes
+    return f"{len(hashes)} files, and no others"
 
 
 def check_format(folder: Path) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +11,7 @@ from scipy import special
 
 from shoal.algorithms import Clustering
 from shoal.domain import STEPS
-from shoal.postprocess.intervals import ratio_interval, reach
+from shoal.postprocess.intervals import Law, ratio_interval, reach
 from shoal.queries import NoisySums, Offset, ReplayCurator, Transcript, WithCost
 from shoal.queries.questions import Sums
 
@@ -93,9 +94,15 @@ def _from_one_answer(clustering: Clustering, transcript: Transcript) -> tuple[fl
             radius=question.of.unit,
             level=LEVEL,
         )
-        size_reach = float(reach(block.law, answer.count_sd, 0.0, LEVEL, block.n))
+        size_reach = _size_reach(block.law, answer.count_sd, block.n)
         return size_reach, anchors + low, anchors + high
     return None
+
+
+@lru_cache(maxsize=32)
+def _size_reach(law: Law, count_sd: float, dimension: int) -> float:
+    # The same for every fit with these parameters, and slower than a small fit.
+    return float(reach(law, count_sd, 0.0, LEVEL, dimension))
 
 
 def _is_its_ratio(clustering: Clustering, answer: NoisySums, anchors: Array) -> bool:

@@ -15,7 +15,8 @@ from shoal.domain import Domain, Schema
 from shoal.domain.schema import BOOLEAN, NUMBER, TEXT, UNTYPED, Level, no_such_column
 from shoal.errors import InvalidFile, InvalidTable
 from shoal.sources.columns import Piece, read_frame
-from shoal.sources.files import Format, find_files, open_part
+from shoal.sources.files import Format, find_files
+from shoal.sources.formats import decode, open_part
 from shoal.sources.rows import OpenTable, Source
 
 
@@ -59,6 +60,7 @@ class FileTable(OpenTable):
     ) -> None:
         self.path = fspath(path)
         kind, files = find_files(self.path, format)
+        self._csv = kind == "csv"
         self._parts = [open_part(file, kind) for file in files]
         self._declared = _check_types(types)
         if isinstance(columns, str):
@@ -113,21 +115,23 @@ class FileTable(OpenTable):
         names, start = list(self.schema.columns), 0
         for part in self._parts:
             held: list[Any] = []
+            n = 0
             for batch in part.scan(names, rows):
                 held.append(batch)
-                if sum(map(len, held)) >= rows:  # small batches are joined, or each would cost a question
+                n += len(batch)
+                if n >= rows:  # small batches are joined, for each costs a question its share of work
                     yield start, pa.Table.from_batches(held)
-                    start, held = start + sum(map(len, held)), []
-            if held:
+                    start, held, n = start + n, [], 0
+            if n:
                 yield start, pa.Table.from_batches(held)
-                start += sum(map(len, held))
+                start += n
         if start == 0:
             yield 0, pa.schema([self._parts[0].schema.field(name) for name in names]).empty_table()
 
     def read(self, part: tuple[int, Any]) -> Piece:
         """Read one part; cells that are null, or not what they should be, are NaN."""
         start, table = part
-        return read_frame(nw.from_native(table), self.schema, start)
+        return read_frame(nw.from_native(table), self.schema, start, decode=decode if self._csv else None)
 
     def source(self, domain: Domain, *, key: int = 0, threads: int | None = None) -> ArrowSource:
         """Stream the rows to the lattice, again for every question."""

@@ -6,7 +6,7 @@ Every cell is read by a rule of its own that cannot fail, so nothing here depend
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -89,7 +89,14 @@ def type_of(dtype: Any) -> str:
     return TEXT if dtype in (nw.String, nw.Categorical, nw.Enum) else str(dtype)
 
 
-def read_frame(frame: Any, schema: Schema, start: int, keys: Mapping[str, Any] | None = None) -> Piece:
+def read_frame(
+    frame: Any,
+    schema: Schema,
+    start: int,
+    *,
+    keys: Mapping[str, Any] | None = None,
+    decode: Callable[[str], str] | None = None,
+) -> Piece:
     """Read the columns that a schema names.
 
     Parameters
@@ -102,18 +109,24 @@ def read_frame(frame: Any, schema: Schema, start: int, keys: Mapping[str, Any] |
         The place of the first row in the table.
     keys : mapping of str to object, optional
         What the frame calls its columns, where that is not text.
+    decode : callable, optional
+        How to read words, where they are not as they were written.
     """
 
     def series(name: str) -> Any:
         return frame.get_column(name if keys is None else keys[name])
 
+    def read(name: str) -> Words:
+        found = read_words(series(name))
+        return found if decode is None else Words(found.codes, [decode(word) for word in found.words])
+
     columns: list[Values] = []
     for field in schema.fields:
         if field.kind == "category":
-            columns += _indicators(read_words(series(field.name)), [str(level) for level in field.levels])
+            columns += _indicators(read(field.name), [str(level) for level in field.levels])
         else:
             columns.append(read_numbers(series(field.name), truth=field.kind == "boolean"))
-    people = None if schema.unit is None else read_words(series(schema.unit))
+    people = None if schema.unit is None else read(schema.unit)
     weights = None if schema.weight is None else read_numbers(series(schema.weight))
     return Piece(start, columns, people, weights)
 

@@ -48,10 +48,8 @@ class Keeper:
 
     def __init__(self, max_rows: int, key: int, *, drop_incomplete: bool = False) -> None:
         self._max_rows = max_rows
-        self._key = (key % 2**128).to_bytes(16, "little")
         self._drop_incomplete = drop_incomplete
-        self._index: dict[str, int] = {}  # exact: two people never share rows because their hashes do
-        self._seeds: list[int] = []
+        self._register = _Register(key)
         self._held = _Rows.none()
         self._waiting: list[_Rows] = []
         self._alone: list[Indices] = []
@@ -60,7 +58,7 @@ class Keeper:
         """Take note of the rows of one piece."""
         if piece.people is None:
             raise TypeError("the rows have no people")
-        people, seeds = self._people(piece.people)
+        people, seeds = self._register.find(piece.people)
         places = piece.start + np.arange(piece.n_rows)
         cells = piece.columns if piece.weights is None else [*piece.columns, piece.weights]
         usable = np.ones(piece.n_rows, dtype=np.bool_)
@@ -78,22 +76,30 @@ class Keeper:
         self._pick()
         return np.sort(np.concatenate([self._held.places, *self._alone]))
 
-    def _people(self, found: Words) -> tuple[Indices, Hashes]:
-        numbers = np.full(len(found.words) + 1, -1, dtype=np.int64)
-        seeds = np.zeros(len(found.words) + 1, dtype=np.uint64)
-        for code in np.unique(found.codes[found.codes >= 0]):
-            word = found.words[code]
-            if word not in self._index:
-                self._index[word] = len(self._seeds)
-                self._seeds.append(_seed(word, self._key))
-            numbers[code] = self._index[word]
-            seeds[code] = self._seeds[numbers[code]]
-        return numbers[found.codes], seeds[found.codes]
-
     def _pick(self) -> None:
         rows = _Rows.joined([self._held, *self._waiting])
         best = keep(rows.people, rows.hashes, self._max_rows)
         self._held, self._waiting = rows.take(best), []
+
+
+class _Register(dict[str, int]):
+    """Numbers people by name, so that two never share rows because their hashes are the same."""
+
+    def __init__(self, key: int) -> None:
+        super().__init__()
+        self._key = (key % 2**128).to_bytes(16, "little")
+        self._seeds: list[int] = []
+
+    def __missing__(self, word: str) -> int:
+        self[word] = len(self)
+        self._seeds.append(_seed(word, self._key))
+        return self[word]
+
+    def find(self, found: Words) -> tuple[Indices, Hashes]:
+        """Return each row's person, -1 for nobody, and the seed of the hash of their rows."""
+        numbers = [self[word] for word in found.words]
+        seeds = [self._seeds[number] for number in numbers]
+        return np.array([*numbers, -1])[found.codes], np.array([*seeds, 0], dtype=np.uint64)[found.codes]
 
 
 class _Rows:

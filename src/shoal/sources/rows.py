@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from copy import copy
+from dataclasses import replace
 from functools import reduce as fold
 from itertools import chain, islice
 from typing import Any, Self, TypeVar
@@ -69,6 +70,12 @@ class OpenTable(ABC):
             Threads to use; all available cores if not given. The result never depends on it.
         """
 
+    def without_people(self) -> Self:
+        """Return the same table without its column of people."""
+        other = copy(self)
+        other.schema = replace(self.schema, unit=None)
+        return other
+
     def encoded(self, domain: Domain) -> Iterator[Chunk]:
         """Put every row on the lattice, a chunk at a time: to label rows, where none may be left out."""
         for part in self.parts(chunk_rows_for(self)):
@@ -105,7 +112,10 @@ class Source:
         self._domain = domain
         self._chunk_rows = chunk_rows or chunk_rows_for(table)
         self._threads = threads or available_cores()
-        self._kept = self._keep(key) if table.schema.unit is not None else None
+        self._kept: Indices | None = None
+        if table.schema.unit is not None:
+            self._kept = self._keep(key)
+            self._table = table.without_people()
 
     def within(self, domain: Domain) -> Self:
         """Return the same rows on the lattice of another domain."""

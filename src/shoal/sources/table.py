@@ -98,7 +98,7 @@ class Table(OpenTable):
         if self._frame is None:
             columns: list[Values] = list(self._array[start:stop].T)
             return Piece(start, columns, None, weights)
-        piece = read_frame(self._frame[start:stop], self.schema, start, self._keys)
+        piece = read_frame(self._frame[start:stop], self.schema, start, keys=self._keys)
         return piece if weights is None else Piece(start, piece.columns, piece.people, weights)
 
     def source(self, domain: Domain, *, key: int = 0, threads: int | None = None) -> MemorySource:

@@ -1,0 +1,89 @@
+"""Mohan, Thakurta, Shi, Song, Culler 2012 (GUPT), as GkM and GkM-3K in Su, Cao, Li, Bertino, Jin 2016.
+
+Cluster many small blocks of rows apart, average their centres, add noise to the mean. Proof:
+docs/proofs/sample_aggregate.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from shoal.algorithms.bounds import tighten
+from shoal.algorithms.clustering import Clustering
+from shoal.algorithms.rows import count_rows
+from shoal.postprocess import pack
+from shoal.queries import Curator, Marginal, Noise, Voronoi
+
+BlockRule: TypeAlias = int | Literal["n^0.4", "3k"]
+Range: TypeAlias = Literal["loose", "tight", "helper"]
+
+# The published algorithm releases no sizes; this much of the budget pays for them.
+SHARE_FOR_SIZES = Fraction(1, 20)
+_INTERVALS = 32
+
+
+@dataclass(frozen=True)
+class SampleAggregate:
+    """k-means in every block, then a noisy mean over blocks.
+
+    Parameters
+    ----------
+    n_clusters : int
+        How many centres.
+    blocks : "n^0.4", "3k" or int
+        How many blocks: N^0.4 (GkM), N/(3k) (GkM-3K), or given.
+    ranges : {"loose", "helper", "tight"}
+        What centres are clamped to: the whole domain; private quantiles, for half the budget; or `within`.
+    within : tuple of (float, float)
+        With "tight": a public range of each column, in units of the half width around the middle.
+    noise : {"linf", "laplace", "gaussian"}, optional
+        Law of the noise; "laplace" in the paper.
+    """
+
+    n_clusters: int
+    blocks: BlockRule = "n^0.4"
+    ranges: Range = "loose"
+    within: tuple[tuple[float, float], ...] = ()
+    noise: Noise | None = None
+
+    def run(self, curator: Curator) -> Clustering:
+        """Ask for the mean of the blocks' centres."""
+        d, k = curator.domain.n_columns, self.n_clusters
+        n_rows, rest = count_rows(curator)
+        cost = rest - SHARE_FOR_SIZES
+        pairs = [(-1.0, 1.0)] * d
+        if self.ranges == "tight":
+            pairs = list(self.within)
+        elif self.ranges == "helper":
+            cost /= 2  # Su et al. (3): the other half estimates the range
+            pairs = [self._quantiles(curator, j, cost / d) for j in range(d)]
+        reference = pack(k, d, curator.public_rng("centres to match to"))
+        lower, upper = tuple(low for low, _ in pairs), tuple(high for _, high in pairs)
+        reference = np.clip(reference, lower, upper)
+        answer = curator.blocks(self.n_blocks(n_rows), reference, (lower, upper), cost=cost, noise=self.noise)
+        sizes = curator.histogram(Voronoi(answer.means), cost=SHARE_FOR_SIZES)
+        return Clustering(
+            centres=Voronoi(answer.means).centres,
+            sizes=sizes.counts,
+            centre_sd=np.tile(answer.sd, (k, 1)),
+            size_sd=sizes.sd,
+            n_iter=1,
+            predicted_sd=float(answer.sd.max()),
+            domain=curator.domain,
+        )
+
+    def n_blocks(self, n_rows: float) -> int:
+        """Return the number of blocks, from a public or noisy number of rows."""
+        if isinstance(self.blocks, int):
+            return self.blocks
+        rule = math.pow(max(n_rows, 1.0), 0.4) if self.blocks == "n^0.4" else n_rows / (3 * self.n_clusters)
+        return max(1, math.floor(rule))
+
+    def _quantiles(self, curator: Curator, column: int, cost: Fraction) -> tuple[float, float]:
+        answer = curator.histogram(Marginal(column, _INTERVALS), cost=cost)
+        return tighten(answer.counts, answer.sd, -1.0, 1.0)

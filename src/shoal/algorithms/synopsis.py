@@ -1,0 +1,165 @@
+"""Released counts over a grid, and what can be done with them for free: k-means, box counts, synthetic rows.
+
+Points here are in the scaled units of the domain, [-1, 1]^d.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.domain import Domain
+from shoal.postprocess import pack
+from shoal.postprocess.weighted_kmeans import WeightedClustering, weighted_kmeans
+from shoal.queries import Grid
+
+Array: TypeAlias = npt.NDArray[np.float64]
+Integers: TypeAlias = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Synopsis:
+    """Released cells of a grid: everything that follows is free.
+
+    Parameters
+    ----------
+    grid : Grid
+        All cells.
+    counts : ndarray of shape (n_held,)
+        Noisy counts of the cells that are held; those of a dense synopsis may be negative.
+    sd : float
+        Standard deviation of a count's noise.
+    domain : Domain
+        What the grid is scaled to.
+    rows, rows_sd : float
+        The number of rows, public or noisy, and the standard deviation of its noise.
+    cells : ndarray of int64, optional
+        Keys of the cells that are held, where they are not all: only large counts were kept.
+    threshold : int
+        The least count that was kept, where they are not all.
+    """
+
+    grid: Grid
+    counts: Array
+    sd: float
+    domain: Domain
+    rows: float
+    rows_sd: float = 0.0
+    cells: Integers | None = None
+    threshold: int = 0
+
+    @property
+    def n_held(self) -> int:
+        """How many cells have a count."""
+        return len(self.counts)
+
+    @property
+    def n_rows(self) -> float:
+        """The noisy number of rows: of all cells, or as it was asked for where small ones are dropped."""
+        return float(self.counts.sum()) if self.cells is None else self.rows
+
+    def centres(self) -> Array:
+        """Return the middle of every cell that is held."""
+        return self.grid.centres() if self.cells is None else self.grid.centres_of(self.cells)
+
+    def kmeans(self, n_clusters: int, rng: np.random.Generator, n_starts: int = 30) -> WeightedClustering:
+        """Find centres on the cells, the best of many starts.
+
+        Parameters
+        ----------
+        n_clusters : int
+            How many centres.
+        rng : numpy Generator
+            Public randomness.
+        n_starts : int
+            Starts, judged on the synopsis alone.
+        """
+        if not self.counts.sum() > 0:  # nothing stands out: as good as any
+            return WeightedClustering(
+                pack(n_clusters, len(self.grid.shape), rng), np.zeros(n_clusters), float("inf")
+            )
+        # Below this weight a centre's cells are noise: two standard deviations of their sum.
+        least = max(1.0, 2 * self.sd * math.sqrt(self.n_held / n_clusters))
+        return weighted_kmeans(
+            self.centres(),
+            self.counts,
+            n_clusters,
+            rng,
+            n_starts=n_starts,
+            least_mass=least,
+            noise=self.sd,
+        )
+
+    def count(self, inside: list[Array]) -> tuple[float, float]:
+        """Estimate the rows of a box, and the standard error of the estimate.
+
+        A cell that is partly inside counts with its share of volume. Its rows may lie anywhere in it, so they
+        add to the error as if they all lay in one place drawn at random: too much, rather than too little.
+        Rows of dropped cells are taken to lie as the kept ones do, as far as the threshold lets them.
+
+        Parameters
+        ----------
+        inside : list of ndarray
+            For every column, which share of each interval of the grid is inside.
+        """
+        share = self._shares(inside)
+        estimate = float(share @ self.counts)
+        noise = self.sd**2 * float(share @ share)
+        partly = share * (1 - share)
+        edges = max(0.0, float(partly @ (self.counts**2 - self.sd**2)))
+        if self.cells is None:
+            return estimate, math.sqrt(noise + edges)
+        kept = float(self.counts.sum())
+        dropped = max(0.0, self.rows - kept)
+        # A dropped cell has hardly more rows than this.
+        most = self.threshold + 2 * self.sd
+        volume = float(np.prod([part.sum() for part in inside]))
+        cells_in = max(0.0, volume - float(share.sum()))
+        cells_out = max(0.0, self.grid.n_cells - volume - (self.n_held - float(share.sum())))
+        low, high = max(0.0, dropped - most * cells_out), min(dropped, most * cells_in)
+        guess = min(max(dropped * (estimate / kept if kept else volume / self.grid.n_cells), low), high)
+        # Nothing between two values has a standard deviation above half their difference.
+        unknown = ((high - low) / 2) ** 2
+        return estimate + guess, math.sqrt(noise + edges + unknown + self.rows_sd**2)
+
+    def sample(self, n: int, rng: np.random.Generator) -> Array:
+        """Draw points that lie as the released counts do: a cell by its count, a place in it at random.
+
+        Parameters
+        ----------
+        n : int
+            How many points.
+        rng : numpy Generator
+            Public randomness.
+        """
+        weights = np.cumsum(self._masses())
+        picks = np.searchsorted(weights, rng.uniform(0, weights[-1], n), side="right")
+        held = np.minimum(picks, len(weights) - 1).astype(np.int64)
+        keys = held if self.cells is None or not self.n_held else self.cells[held]
+        half = 1 / np.array(self.grid.shape)
+        return np.asarray(self.grid.centres_of(keys) + rng.uniform(-half, half, (n, len(half))))
+
+    def _shares(self, inside: list[Array]) -> Array:
+        if self.cells is not None:
+            share = np.ones(self.n_held)
+            for part, places in zip(inside, self.grid.places(self.cells), strict=True):
+                share *= part[places]
+            return share
+        share = np.ones(1)
+        for part in inside:
+            share = np.multiply.outer(share, part).ravel()
+        return share
+
+    def _masses(self) -> Array:
+        """Return weights that are not negative: the nearest ones to the counts that add up to the rows."""
+        if self.cells is not None:
+            return self.counts if self.n_held else np.ones(1)
+        # Dropping the negative counts alone would leave the positive noise of all empty cells.
+        falling = np.sort(self.counts)[::-1]
+        level = (np.cumsum(falling) - max(self.rows, 1.0)) / np.arange(1, self.n_held + 1)
+        last = int(np.flatnonzero(falling > level)[-1])
+        return np.asarray(np.maximum(self.counts - level[last], 0.0))

@@ -1,0 +1,82 @@
+"""Losses of candidates, added up over the rows of a chunk; see `shoal.queries.compiled`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shoal.domain import STEPS
+from shoal.queries.compiled import Array, entry, part
+
+ROWS = 512
+"""Rows a block: the buffers of a block stay in the first level of cache."""
+
+
+@part
+def _first_square(values: Array, point: float, weight: float, out: Array) -> None:
+    for i in range(values.shape[0]):
+        step = values[i] - point
+        out[i] = weight * (step * step)
+
+
+@part
+def _add_square(values: Array, point: float, weight: float, so_far: Array) -> None:
+    for i in range(values.shape[0]):
+        step = values[i] - point
+        so_far[i] = so_far[i] + weight * (step * step)
+
+
+@part
+def _lesser(found: Array, best: Array, out: Array) -> None:
+    for i in range(found.shape[0]):
+        out[i] = min(found[i], best[i])
+
+
+@part
+def _total(best: Array, scale: float, most: float, shares: Array) -> np.int64:
+    total = np.int64(0)
+    if shares.shape[0] == 0:
+        for i in range(best.shape[0]):
+            total += np.int64(np.int32(min(best[i] * scale, most)))
+    else:
+        for i in range(best.shape[0]):
+            total += np.int64(min(best[i] * scale, most)) * np.int64(shares[i]) // np.int64(STEPS)
+    return total
+
+
+@entry("f4[:,:] f8[:,:,:] f8[:] f8 i8 i4[:] F8[:,:] F8[:,:] I8[:]")
+def set_costs(
+    columns: Array,
+    sets: Array,
+    metric: Array,
+    scale: float,
+    width: int,
+    shares: Array,
+    block: Array,
+    buffers: Array,
+    totals: Array,
+) -> None:
+    """Add to `totals` (m,) each row's scaled squared distance to the nearest centre of each set (m, k, d).
+
+    Columns are added in order, each product rounded by itself, so a row's loss depends on that row alone.
+    Without a metric nothing is rounded in up to 2,048 columns: squares are multiples of 2^-40 and add up to
+    less than 2^13. `block` is (d, 512), `buffers` (3, 512).
+    """
+    d, n = columns.shape
+    m, k = sets.shape[0], sets.shape[1]
+    for start in range(0, n, ROWS):
+        rows = min(ROWS, n - start)
+        for c in range(d):
+            for i in range(rows):
+                block[c, i] = np.float64(columns[c, start + i])
+        part_of = shares[start : start + rows] if shares.shape[0] else shares
+        for s in range(m):
+            best, found, spare = buffers[0, :rows], buffers[1, :rows], buffers[2, :rows]
+            for j in range(k):
+                into = best if j == 0 else found
+                _first_square(block[0, :rows], sets[s, j, 0], metric[0], into)
+                for c in range(1, d):
+                    _add_square(block[c, :rows], sets[s, j, c], metric[c], into)
+                if j:
+                    _lesser(found, best, spare)
+                    best, spare = spare, best
+            totals[s] += _total(best, scale, np.float64(width), part_of)

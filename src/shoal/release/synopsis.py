@@ -1,0 +1,244 @@
+"""A released synopsis: noisy counts over a grid, and all that can be asked of them for free."""
+
+from __future__ import annotations
+
+import numbers
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.algorithms.grid import GridSynopsis
+from shoal.algorithms.synopsis import Synopsis
+from shoal.domain import Domain
+from shoal.errors import InvalidInput, InvalidRelease, ReplayMismatch
+from shoal.queries import ReplayCurator, Transcript
+from shoal.queries.plain import Arrays, from_plain, plain
+from shoal.release.certificate import Certificate, column_names
+from shoal.release.files import ARRAYS, CERTIFICATE, TEXT, TRANSCRIPT, read_npz, write_npz
+from shoal.release.folder import FORMAT, check_hash, dumps, loads, read_file, read_manifest, write_folder
+
+Array = npt.NDArray[np.float64]
+
+SYNOPSIS = "synopsis.json"
+_NOTE = (
+    "Noisy counts of rows in the boxes of a grid over the bounds. release.npz holds them: counts, and cells, "
+    "their flat places (first column slowest), where only large counts were kept."
+)
+
+
+class Groups(NamedTuple):
+    """Groups found on a synopsis, in the table's own units.
+
+    Parameters
+    ----------
+    centres : ndarray of shape (n_clusters, n_columns)
+        Where they are.
+    sizes : ndarray of shape (n_clusters,)
+        Noisy sizes; they may be negative.
+    """
+
+    centres: Array
+    sizes: Array
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SynopsisRelease:
+    """A grid of noisy counts that may be published; whatever is asked of it costs nothing more.
+
+    Parameters
+    ----------
+    synopsis : Synopsis
+        The counts.
+    certificate : Certificate
+        What is guaranteed.
+    transcript : Transcript
+        Every question and noisy answer.
+
+    Examples
+    --------
+    >>> from shoal import GridSynopsis
+    >>> X = np.random.default_rng(0).normal(5, 1, (10_000, 2))
+    >>> release = GridSynopsis(epsilon=1.0, bounds=(0, 10), n_rows=10_000).fit(X).release_
+    >>> release
+    <SynopsisRelease of 1024 cells over x0, x1, epsilon = 1>
+    >>> estimate, error = release.count([5, 0], [10, 10])  # about half of the rows
+    >>> abs(estimate - 5000) < 4 * error
+    True
+    >>> release.sample(3, rng=0).shape, release.kmeans(4).centres.shape
+    ((3, 2), (4, 2))
+    """
+
+    synopsis: Synopsis
+    certificate: Certificate
+    transcript: Transcript
+
+    @property
+    def domain(self) -> Domain:
+        """Column names, bounds, scaling, missing cells and unit that the cells belong to."""
+        return self.synopsis.domain
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Column names; x0, x1, ... where the table has none."""
+        return column_names(self.domain)
+
+    def count(self, lower: npt.ArrayLike, upper: npt.ArrayLike) -> tuple[float, float]:
+        """Estimate how many rows lie in a box, with the standard error of the estimate.
+
+        Cells at the border of the box count by their share of volume, and what is not known of the rows
+        in them is part of the error; so is the noise. Rows were clipped to the bounds.
+
+        Parameters
+        ----------
+        lower, upper : array-like of shape (n_columns,)
+            Ends of the box in the table's own units; infinite ones are no limit.
+        """
+        low, high = (self._end(end, name) for end, name in ((lower, "lower"), (upper, "upper")))
+        if (low > high).any():
+            raise InvalidInput(f"the box is reversed: lower is {low.tolist()}, upper is {high.tolist()}")
+        bounds, shape = self.domain.bounds, self.synopsis.grid.shape
+        ends = zip(shape, low, high, bounds.lower, bounds.upper, strict=True)
+        return self.synopsis.count([_inside(*end) for end in ends])
+
+    def _end(self, value: npt.ArrayLike, name: str) -> Array:
+        end = np.asarray(value, dtype=np.float64)
+        if end.shape != (self.domain.n_columns,):
+            raise InvalidInput(
+                f"{name} has shape {end.shape}; {self.domain.n_columns} numbers, one a column, are wanted"
+            )
+        if np.isnan(end).any():
+            raise InvalidInput(f"{name} is {end.tolist()}: a box has no missing ends; use infinite ones")
+        return end
+
+    def sample(self, n: int, rng: int | np.random.Generator | None = None) -> Array:
+        """Draw synthetic rows in the table's own units.
+
+        Columns are continuous: one of categories or whole numbers gets values in between.
+
+        Parameters
+        ----------
+        n : int
+            How many.
+        rng : int or numpy Generator, optional
+            To draw the same ones again.
+        """
+        points = self.synopsis.sample(_whole(n, "n", least=0), np.random.default_rng(rng))
+        return self.domain.decode(points)
+
+    def kmeans(
+        self, n_clusters: int, *, n_starts: int = 30, rng: int | np.random.Generator | None = 0
+    ) -> Groups:
+        """Find groups on the released cells, as often and for as many clusters as you like.
+
+        Parameters
+        ----------
+        n_clusters : int
+            How many groups.
+        n_starts : int
+            Starts, judged on the released counts alone.
+        rng : int or numpy Generator, optional
+            Where starts come from; the same ones unless told otherwise.
+        """
+        k, starts = _whole(n_clusters, "n_clusters"), _whole(n_starts, "n_starts")
+        found = self.synopsis.kmeans(k, np.random.default_rng(rng), starts)
+        return Groups(self.domain.decode(found.centres), found.masses)
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write the synopsis into a new folder, whole or not at all; :func:`shoal.verify` checks it.
+
+        Parameters
+        ----------
+        folder : path
+            It must not exist yet.
+        """
+        write_folder(folder, synopsis_files(self))
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> SynopsisRelease:
+        """Read a synopsis that was saved, or raise `InvalidRelease` where a file is missing or changed.
+
+        Parameters
+        ----------
+        folder : path
+            Where it was saved.
+        """
+        path = Path(folder)
+        hashes = read_manifest(path)
+        files = {name: read_file(path, name) for name in hashes}
+        for name, data in files.items():
+            check_hash(name, data, hashes[name])
+        return synopsis_from_files(files)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(self.names[:4]) + (", ..." if len(self.names) > 4 else "")
+        all_cells, held = self.synopsis.grid.n_cells, self.synopsis.n_held
+        cells = f"{held} cells" if held == all_cells else f"{held} of {all_cells} cells"
+        return f"<SynopsisRelease of {cells} over {shown}, {self.transcript.budget.describe()}>"
+
+
+def synopsis_files(release: SynopsisRelease) -> dict[str, bytes]:
+    """Return the content of every file of a synopsis, by name."""
+    stored: Arrays = {}
+    transcript, held = plain(release.transcript, stored), release.synopsis
+    arrays = {"counts": held.counts} if held.cells is None else {"cells": held.cells, "counts": held.counts}
+    summary = {
+        "format": FORMAT,
+        "note": _NOTE,
+        "columns": list(release.names),
+        "shape": list(held.grid.shape),
+        "held": held.n_held,
+        "sd": held.sd,
+        "threshold": None if held.cells is None else held.threshold,
+        "rows": held.rows,
+        "rows_sd": held.rows_sd,
+        "schema": plain(release.domain),
+    }
+    texts = {
+        SYNOPSIS: dumps(summary),
+        TRANSCRIPT: dumps(transcript),
+        CERTIFICATE: dumps(release.certificate.to_dict()),
+        TEXT: f"{release.certificate}\n",
+    }
+    return {ARRAYS: write_npz({**arrays, **stored}), **{n: text.encode() for n, text in texts.items()}}
+
+
+def synopsis_from_files(files: Mapping[str, bytes]) -> SynopsisRelease:
+    """Read a synopsis from its transcript, by running its algorithm again; the other files are copies."""
+    for name in (SYNOPSIS, ARRAYS, TRANSCRIPT, CERTIFICATE, TEXT):
+        if name not in files:
+            raise InvalidRelease(f"{name} is missing")
+    arrays = read_npz(files[ARRAYS])
+    stated = loads(files[CERTIFICATE], CERTIFICATE)
+    if not isinstance(stated, dict):
+        raise InvalidRelease(f"{CERTIFICATE} does not hold one record")
+    certificate = Certificate.from_dict(stated)
+    transcript: Transcript = from_plain(Transcript, loads(files[TRANSCRIPT], TRANSCRIPT), arrays)
+    algorithm: GridSynopsis = from_plain(GridSynopsis, certificate.parameters)
+    curator = ReplayCurator(transcript)
+    try:
+        synopsis = algorithm.run(curator)
+        curator.finish()
+    except ReplayMismatch as error:
+        raise InvalidRelease(str(error)) from None
+    return SynopsisRelease(synopsis, certificate, transcript)
+
+
+def _inside(m: int, low: float, high: float, least: float, most: float) -> Array:
+    """Return which share of each of m equal intervals of [least, most] lies in [low, high]."""
+    if least == most:
+        return np.full(m, float(low <= least <= high))
+    ends = np.linspace(least, most, m + 1)
+    # The outermost cells also hold the rows that were clipped to them: at the border all of a cell is in.
+    shares = (np.minimum(ends[1:], high) - np.maximum(ends[:-1], low)) / (ends[1:] - ends[:-1])
+    return np.asarray(np.clip(shares, 0.0, 1.0))
+
+
+def _whole(value: Any, name: str, least: int = 1) -> int:
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
+        raise InvalidInput(f"{name} is {value!r}; it must be a whole number of at least {least}")
+    return int(value)

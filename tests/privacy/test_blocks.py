@@ -1,0 +1,66 @@
+"""Sample and aggregate: one row changes one block, and blocks by position would not do."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoal.algorithms.sample_aggregate import SampleAggregate
+from shoal.domain import STEPS
+from shoal.errors import InvalidInput
+from shoal.mechanisms import SeededEntropy
+from shoal.queries.blocks import BlockMeans, draw_blocks, exact_block_totals
+
+
+def question(n_blocks, k=2, d=2):
+    reference = np.linspace(-0.5, 0.5, k)[:, None].repeat(d, axis=1)
+    return BlockMeans(n_blocks, reference, (-1.0,) * d, (1.0,) * d, 1, None)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 9), st.integers(0, 60), st.booleans())
+def test_one_row_changes_one_block(seed, n_blocks, n, weighted):
+    rng = np.random.default_rng(seed)
+    rows = (np.round(rng.uniform(-1, 1, (2, n + 1)) * 8) / 8).astype(np.float32)
+    ask, weights = question(n_blocks), rng.integers(0, STEPS + 1, n + 1).astype(np.int32)
+    blocks, seeds = draw_blocks(SeededEntropy(seed), n + 1, n_blocks)
+
+    def totals(m):
+        return exact_block_totals(ask, rows[:, :m], weights[:m] if weighted else None, blocks[:m], seeds)
+
+    assert np.abs(totals(n + 1) - totals(n)).max() <= ask.change().width
+
+
+def test_blocks_by_position_would_break_it():
+    # The published slicing: blocks of two by place, each answering its first row.
+    rows = np.array([0.0, 1.0] * 50)
+    first = rows[::2].mean()
+    assert rows[1:][::2].mean() - first == 1.0  # not 1/50
+
+
+def test_an_empty_block_gives_public_centres():
+    ask = question(5)
+    drawn = draw_blocks(SeededEntropy(0), 0, 5)
+    totals = exact_block_totals(ask, np.empty((2, 0), dtype=np.float32), None, *drawn)
+    assert np.array_equal(totals, 5 * np.trunc(ask.reference * STEPS).astype(np.int64))
+
+
+@pytest.mark.parametrize("ranges", ["loose", "helper"])
+@pytest.mark.parametrize("noise", ["linf", "laplace"])
+def test_it_finds_two_far_groups(behind_gate, ranges, noise):
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(-0.6, 0.05, (6000, 1)), rng.normal(0.6, 0.05, (6000, 1))])
+    found = SampleAggregate(2, "3k", ranges, noise=noise).run(behind_gate(X, epsilon=2))
+    assert np.sort(found.centres[:, 0]) == pytest.approx([-0.6, 0.6], abs=0.1)
+    assert found.sizes.sum() == pytest.approx(12_000, rel=0.05)
+
+
+def test_charges_add_up_to_the_budget(behind_gate, blobs):
+    for algorithm in (SampleAggregate(3), SampleAggregate(3, ranges="helper"), SampleAggregate(3, blocks=10)):
+        curator = behind_gate(blobs)
+        algorithm.run(curator)
+        assert float(sum(c.amount for c in curator.transcript.charges)) == pytest.approx(1.0, rel=1e-4)
+
+
+def test_no_blocks_is_an_error():
+    with pytest.raises(InvalidInput):
+        question(0)

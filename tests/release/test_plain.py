@@ -1,0 +1,157 @@
+"""Public values survive the way to text and back, and nothing else comes back."""
+
+import json
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from shoal.accounting import ZCDP, Accountant, Approx, Charge, Pure
+from shoal.algorithms import REGISTRY
+from shoal.domain import Bounds, Domain, Field, Schema, Unit
+from shoal.errors import InvalidRelease, ShoalError
+from shoal.queries import (
+    Ball,
+    Box,
+    Chosen,
+    ClusterCost,
+    Grid,
+    Marginal,
+    NoisyCounts,
+    NoisySums,
+    Offset,
+    Value,
+    Voronoi,
+    WithCost,
+)
+from shoal.queries.plain import MEMBERS, digest, from_plain, plain
+from shoal.queries.questions import Histogram, PublicSeed, Question, Select, Sums
+
+ANCHORS = np.array([[0.1, -0.2], [1 / 3, 0.7]])
+VALUES = [
+    Voronoi(ANCHORS),
+    Grid((2, 3)),
+    Marginal(1, 32),
+    Value(),
+    Offset(ANCHORS, Box(0.5)),
+    WithCost(Offset(ANCHORS, Ball(1))),
+    Box(np.float64(0.25)),
+    Histogram(Grid.whole(2), Fraction(1, 3)),
+    Sums(Voronoi(ANCHORS), Value(), Fraction(2, 7), "split"),
+    Sums(Voronoi(ANCHORS), WithCost(Offset(ANCHORS, Box(0.5))), Fraction(1), None),
+    ClusterCost(ANCHORS[np.newaxis]),
+    Select(ClusterCost(np.stack([ANCHORS, -ANCHORS])), Fraction(1, 9), 2),
+    Chosen(np.array([3, 0])),
+    PublicSeed("starting centres"),
+    NoisyCounts(np.array([1.5, -0.0, 1e300]), 0.1),
+    NoisySums(ANCHORS, np.array([3.0, 1e-310]), 1.0, 2.0),
+    NoisySums(ANCHORS, np.array([3.0, 4.0]), 1.0, 2.0, np.array([5.0, 6.0]), 7.0),
+    Charge("q", "m", Fraction(1, 10**20), "rho"),
+    Pure(Fraction(1, 10)),
+    Approx(Fraction(1), Fraction(1, 10**6)),
+    ZCDP(Fraction(3, 7)),
+    Bounds((0.1, -1e-300), (0.3, 1)),
+    Bounds.not_known(2),
+    Unit("replace", 3),
+    Unit(max_rows=2, column="who"),
+    Domain(Bounds((0.0,), (1.0,)), "none", "drop", Unit(), ("a",), 2.5),
+    Domain(
+        Bounds((0.0, 0.0), (1.0, 1.0)),
+        schema=Schema((Field("c", "category", ("red", 2)), Field("b", "boolean"))),
+    ),
+]
+
+
+@pytest.mark.parametrize("value", VALUES, ids=lambda v: type(v).__name__)
+def test_there_and_back_through_json(value):
+    text = json.dumps(plain(value), allow_nan=False)
+    again = from_plain(type(value), json.loads(text))
+    assert type(again) is type(value)
+    assert digest(again) == digest(value)
+    assert plain(again) == plain(value)
+
+
+@given(hnp.arrays(np.float64, (2, 3), elements=st.floats(allow_nan=False, allow_infinity=False)))
+def test_every_double_survives(sums):
+    answer = NoisySums(sums, sums[:, 0], 1.0, 2.0)
+    assert digest(from_plain(NoisySums, json.loads(json.dumps(plain(answer))))) == digest(answer)
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (5000,), (100, 60)])
+def test_large_and_empty_arrays_are_stored_beside_the_text(shape):
+    answer = NoisySums(np.random.default_rng(0).random(shape), np.ones(2), 1.0, 2.0)
+    store = {}
+    text = json.dumps(plain(answer, store))
+    assert len(store) == 1
+    assert len(text) < 500
+    assert digest(from_plain(NoisySums, json.loads(text), store)) == digest(answer)
+    with pytest.raises(InvalidRelease, match="stored array"):
+        from_plain(NoisySums, json.loads(text))
+
+
+@pytest.mark.parametrize("row", REGISTRY.values(), ids=lambda row: row.name)
+def test_every_algorithm_comes_back_from_its_parameters(row):
+    algorithm = row.algorithm(n_clusters=3)
+    again = from_plain(row.algorithm, json.loads(json.dumps(plain(algorithm))))
+    assert again == algorithm
+
+
+def test_every_partition_and_statistic_is_registered():
+    """A new one that is not could be asked for, but its release could not be read back."""
+    import shoal.queries.aggregates as aggregates
+    import shoal.queries.losses as losses
+    import shoal.queries.partitions as partitions
+
+    for module, protocol, verb in [
+        (partitions, partitions.Partition, "assign"),
+        (aggregates, aggregates.RowStat, "exact_totals"),
+        (losses, losses.Loss, "exact_losses"),
+    ]:
+        concrete = {
+            kind
+            for kind in vars(module).values()
+            if isinstance(kind, type)
+            and hasattr(kind, verb)
+            and kind is not protocol
+            and kind.__module__ == module.__name__
+        }
+        assert concrete == set(MEMBERS[protocol])
+
+
+@pytest.mark.parametrize(
+    ("wanted", "value"),
+    [
+        (Question, {"class": "Exploit"}),
+        (Question, {"class": "Grid", "shape": [1]}),
+        (Question, {"class": "Histogram", "partition": {"class": "Pure", "epsilon": "1"}, "cost": "1"}),
+        (Question, {"class": "Histogram", "partition": {"class": "Grid", "shape": [1]}, "cost": 0.5}),
+        (Question, None),
+        (Grid, {"class": "Grid"}),
+        (Grid, {"class": "Grid", "shape": [1], "extra": 1}),
+        (Grid, {"class": "Grid", "shape": [1.5]}),
+        (Grid, {"class": "Grid", "shape": [True]}),
+        (Grid, {"class": "Grid", "shape": 3}),
+        (Grid, {"class": "Grid", "shape": [0]}),
+        (Voronoi, {"class": "Voronoi", "centres": [["1.5"]]}),
+        (Voronoi, {"class": "Voronoi", "centres": [[1.0], [1.0, 2.0]]}),
+        (Voronoi, {"class": "Voronoi", "centres": [[None]]}),
+        (Pure, {"class": "Pure", "epsilon": "2/4"}),
+        (Pure, {"class": "Pure", "epsilon": "1/0"}),
+        (Pure, {"class": "Pure", "epsilon": "-1"}),
+        (Pure, {"class": "Pure", "epsilon": 1}),
+        (Unit, {"class": "Unit", "neighbours": "anyone"}),
+        (Charge, {"class": "Charge", "question": 1, "mechanism": "", "amount": "1", "currency": "rho"}),
+        (Accountant, {"class": "Accountant"}),
+    ],
+)
+def test_what_is_not_such_a_value_is_refused(wanted, value):
+    with pytest.raises(ShoalError):
+        from_plain(wanted, value)
+
+
+def test_the_error_names_what_was_wanted_and_what_was_given():
+    with pytest.raises(InvalidRelease, match=r"a Box or Ball is wanted, got 'Exploit'"):
+        from_plain(Box | Ball, {"class": "Exploit"})
