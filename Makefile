@@ -21,6 +21,7 @@ lint: $(VENV)/.lint
 
 bench: $(VENV)/.test
 	$(BIN)/python benchmarks/lloyd.py
+	$(BIN)/python benchmarks/families.py
 
 # One stamp per set of extras, so that `make demo` does not install the test tools.
 $(VENV)/bin/python:
