@@ -14,6 +14,7 @@ from shoal.mechanisms import (
     exponential_choice,
     permute_and_flip,
 )
+from shoal.mechanisms.choice import _coins
 
 CASES = [
     ([0, 1, 2, 3], Fraction(1, 2)),
@@ -48,15 +49,25 @@ LAWS = [(permute_and_flip, flip_law), (exponential_choice, exponential_law)]
 @pytest.mark.parametrize(("losses", "rate"), CASES)
 def test_law(choose, law, losses, rate, assert_counts):
     entropy, values = SeededEntropy(5), np.array(losses)
-    draws = [choose(entropy, values, rate) for _ in range(6000)]
+    draws = [choose(entropy, values, rate) for _ in range(2000)]
     assert_counts(np.bincount(draws, minlength=len(losses)), law(losses, rate))
+
+
+@pytest.mark.parametrize("exponent", [Fraction(1, 3), Fraction(1), Fraction(5, 2), Fraction(6)])
+def test_coins_of_any_exponent(exponent, assert_counts):
+    # A choice takes a millisecond, so its coins are tested by themselves as well, in bulk.
+    whole, rest = divmod(exponent.numerator, exponent.denominator)
+    size = 200_000
+    coins = _coins(SeededEntropy(8), np.full(size, whole), np.full(size, rest), exponent.denominator)
+    true = math.exp(-exponent)
+    assert_counts(np.bincount(coins.astype(int), minlength=2), np.array([1 - true, true]))
 
 
 @pytest.mark.parametrize(("choose", "law"), LAWS)
 def test_law_without_replacement(choose, law, assert_counts):
     losses, rate, entropy = [0, 1, 3, 4], Fraction(1, 2), SeededEntropy(6)
     pairs = np.array(
-        [choose_without_replacement(entropy, np.array(losses), rate, 2, choose) for _ in range(6000)]
+        [choose_without_replacement(entropy, np.array(losses), rate, 2, choose) for _ in range(1500)]
     )
     expected = np.zeros((4, 4))
     for i in range(4):

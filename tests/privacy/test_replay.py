@@ -24,6 +24,7 @@ ALGORITHMS = [
     WithPrivateBounds(Lloyd(3)),
     GridKMeans(4),
     GridKMeans(3, GridSketch("k-aware"), n_starts=4),
+    GridKMeans(3, GridSketch(2500), n_starts=2),  # sparse
     Hybrid(4, gate="improved"),
     Hybrid(4, gate="always", noise="laplace"),
     Merging(3),

@@ -128,4 +128,4 @@ def breed(parents: Array, n: int, mutation: float, rng: np.random.Generator) -> 
     children = np.concatenate([np.where(head, one, other), np.where(head, other, one)])[:n]
     where = rng.integers(genes, size=n)
     children[np.arange(n), where] += rng.normal(0.0, mutation, n)
-    return np.clip(children, -1.0, 1.0).reshape(n, *parents.shape[1:])
+    return np.asarray(np.clip(children, -1.0, 1.0)).reshape(n, *parents.shape[1:])

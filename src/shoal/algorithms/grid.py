@@ -148,7 +148,8 @@ def effective_epsilon(curator: Curator, cost: Fraction) -> float:
     It is the share of epsilon itself under a pure budget, and serves the formulas under any other.
     """
     # The discrete law of rate e has variance 1 / (2 sinh(e/2)^2).
-    return 2 * math.asinh(1 / (math.sqrt(2) * curator.count_sd(cost=cost)))
+    sd = max(curator.count_sd(cost=cost), 1e-9)  # an absurd budget has no noise left
+    return 2 * math.asinh(1 / (math.sqrt(2) * sd))
 
 
 @dataclass(frozen=True)

@@ -99,9 +99,9 @@ REGISTRY: dict[str, Registered] = {
             name="genetic",
             estimator="GeneticKMeans",
             paper="Zhang et al. 2013 (PrivGene); Su et al. 2016 (PGkM)",
-            status=Status.PROVEN,
-            condition="public bounds, losses clipped to a range computed from public sets alone, and a number "
-            "of generations from a public or paid-for number of rows",
+            status=Status.REPAIRED,
+            condition="published with generations from the exact number of rows; here it is public or paid "
+            "for, and losses are clipped to a range computed from public sets alone",
             proof="docs/proofs/genetic.md",
             algorithm=Genetic,
         ),

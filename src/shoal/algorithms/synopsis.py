@@ -113,18 +113,37 @@ class Synopsis:
         edges = max(0.0, float(partly @ (self.counts**2 - self.sd**2)))
         if self.cells is None:
             return estimate, math.sqrt(noise + edges)
-        kept = float(self.counts.sum())
+        volume = float(np.prod([part.sum() for part in inside]))
+        # Empty cells among the kept ones: how much they weigh on average is public.
+        spurious, spread = self.spurious(volume)
+        estimate -= spurious
+        kept = float(self.counts.sum()) - self.spurious(self.grid.n_cells)[0]
         dropped = max(0.0, self.rows - kept)
         # A dropped cell has hardly more rows than this.
         most = self.threshold + 2 * self.sd
-        volume = float(np.prod([part.sum() for part in inside]))
         cells_in = max(0.0, volume - float(share.sum()))
         cells_out = max(0.0, self.grid.n_cells - volume - (self.n_held - float(share.sum())))
         low, high = max(0.0, dropped - most * cells_out), min(dropped, most * cells_in)
-        guess = min(max(dropped * (estimate / kept if kept else volume / self.grid.n_cells), low), high)
+        guess = min(max(dropped * (estimate / kept if kept > 0 else volume / self.grid.n_cells), low), high)
         # Nothing between two values has a standard deviation above half their difference.
         unknown = ((high - low) / 2) ** 2
-        return estimate + guess, math.sqrt(noise + edges + unknown + self.rows_sd**2)
+        return estimate + guess, math.sqrt(noise + edges + unknown + spread**2 + self.rows_sd**2)
+
+    def spurious(self, n_cells: float) -> tuple[float, float]:
+        """Return mean and standard deviation of the noise that lifts empty cells over the threshold.
+
+        Parameters
+        ----------
+        n_cells : float
+            How many of the cells, nearly all of them empty.
+        """
+        if self.cells is None:
+            return 0.0, 0.0
+        # Discrete Laplace noise of rate e has variance 1 / (2 sinh(e/2)^2).
+        q = math.exp(-2 * math.asinh(1 / (math.sqrt(2) * self.sd)))
+        number = n_cells * q**self.threshold / (1 + q)
+        each, variance = self.threshold + q / (1 - q), q / (1 - q) ** 2
+        return number * each, math.sqrt(number * (variance + each**2))
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
         """Draw points that lie as the released counts do: a cell by its count, a place in it at random.

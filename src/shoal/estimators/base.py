@@ -1,4 +1,4 @@
-"""What all private k-means estimators share: checks, the gate, and the scikit-learn contract."""
+"""What all private k-means estimators share: the fit, and the scikit-learn contract."""
 
 from __future__ import annotations
 

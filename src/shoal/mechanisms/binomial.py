@@ -56,8 +56,8 @@ def binomial_tail(
     checked_ratio("rate", rate, LARGEST_DENOMINATOR)
     if not 1 <= trials <= 1 << 62 or threshold < 1 or digits < 1:
         raise InvalidInput(
-            f"{trials} trials over a threshold of {threshold} to {digits} digits: 1 to 2**62 trials are wanted, "
-            "and at least 1 of the others"
+            f"{trials} trials over a threshold of {threshold} to {digits} digits: 1 to 2**62 trials are "
+            "wanted, and at least 1 of the others"
         )
     known, bits = 0, 0
     while True:

@@ -7,10 +7,11 @@ charged before it is answered, and the answer is already noisy.
 from shoal.queries.aggregates import Ball, Box, Offset, RowStat, Value, WithCost
 from shoal.queries.answers import Chosen, NoisyCounts, NoisyMeans, NoisySums, SparseCounts
 from shoal.queries.curator import Curator
-from shoal.queries.live import LiveCurator, RehearsalCurator, Source
+from shoal.queries.live import LiveCurator, Source
 from shoal.queries.losses import ClusterCost, Loss
 from shoal.queries.noise import Noise
 from shoal.queries.partitions import Grid, Marginal, Partition, Voronoi
+from shoal.queries.rehearsal import RehearsalCurator
 from shoal.queries.replay import ReplayCurator
 from shoal.queries.transcript import Transcript
 

@@ -1,4 +1,4 @@
-"""The curators that answer: from rows with noise, or in rehearsal from a guess of their number."""
+"""The curator that answers from rows: charged first, noisy always."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
+from functools import reduce as fold
 from typing import Any, Protocol, Self, TypeVar, assert_never
 
 import numpy as np
@@ -21,9 +22,9 @@ from shoal.queries.blocks import BlockMeans, draw_blocks, exact_block_totals
 from shoal.queries.choices import ChoiceLaw
 from shoal.queries.curator import Curator
 from shoal.queries.noise import NoiseLaw
-from shoal.queries.partitions import Partition
+from shoal.queries.partitions import Partition, check_dense
 from shoal.queries.questions import Histogram, PublicSeed, Question, Select, SparseHistogram, Sums
-from shoal.queries.sparse import check_spurious, draw, exact_cells, merge, rehearsed, threshold_for
+from shoal.queries.sparse import check_sparse, draw, exact_cells, gather, merge, threshold_for
 from shoal.queries.transcript import Entry, Transcript
 
 T = TypeVar("T")
@@ -101,7 +102,7 @@ class AnsweringCurator(Curator):
     def _answer(self, question: Histogram | Sums) -> tuple[NoisyCounts | NoisySums, Charge]:
         of = question.of if isinstance(question, Sums) else None
         _check_anchors(question.partition, of, self.domain.n_columns)
-        _check_dense(question.partition)
+        check_dense(question.partition)
         change = self._change(of)
         law = self.law(question)
         charge = law.charge(question.describe())
@@ -132,15 +133,7 @@ class AnsweringCurator(Curator):
         return NoisyMeans(means, float(law.sd[0]) * scale), charge
 
     def _filter(self, question: SparseHistogram) -> tuple[SparseCounts, Charge]:
-        check_spurious(question.spurious)
-        if len(question.partition.shape) != self.domain.n_columns:
-            raise InvalidInput(
-                f"the grid has {len(question.partition.shape)} columns; the table has {self.domain.n_columns}"
-            )
-        if self.domain.max_weight is not None:
-            raise InvalidInput(
-                "a sparse histogram counts rows, not weights: leave out sample_weight, or use a coarser grid"
-            )
+        check_sparse(question.partition, question.spurious, self.domain)
         law = self.law(question)
         rate = law.blocks[0].parameter
         threshold = threshold_for(question.partition.n_cells, rate, question.spurious)
@@ -216,8 +209,8 @@ class LiveCurator(AnsweringCurator):
 
     def _kept(self, question: SparseHistogram, law: NoiseLaw, threshold: int) -> Kept:
         grid = question.partition
-        exact_counts = self._source.reduce(lambda chunk: exact_cells(grid, chunk), merge)
-        return draw(exact_counts, grid.n_cells, law.blocks[0].parameter, threshold, self._entropy)
+        exact_parts = self._source.reduce(lambda chunk: [exact_cells(grid, chunk)], gather)
+        return draw(fold(merge, exact_parts), grid.n_cells, law.blocks[0].parameter, threshold, self._entropy)
 
     def _block_totals(self, question: BlockMeans, law: NoiseLaw) -> Steps:
         # All rows at once: blocks are random, so each holds rows from everywhere.
@@ -236,49 +229,6 @@ class LiveCurator(AnsweringCurator):
         return public_seed(self._entropy)
 
 
-class RehearsalCurator(AnsweringCurator):
-    """Answers as if rows lay evenly over the cells, without noise: touches no data and spends nothing.
-
-    It shows what an algorithm would ask and pay, and how large the noise would be.
-
-    Parameters
-    ----------
-    domain : Domain
-        Public facts about the table.
-    budget : Budget
-        What would be spent.
-    rows : float
-        A guess of the number of rows.
-    n_rows : int, optional
-        The public row count, if there is one.
-    """
-
-    def __init__(self, domain: Domain, budget: Budget, rows: float, *, n_rows: int | None = None) -> None:
-        super().__init__(domain, budget, n_rows, "rehearsal: nothing drawn")
-        self._rows = rows
-
-    def _pay(self, charge: Charge) -> None:
-        """Nothing is spent."""
-
-    def _totals(self, question: Histogram | Sums, change: Change, law: NoiseLaw) -> Steps:  # noqa: ARG002
-        cells = question.partition.n_cells
-        totals = np.zeros((cells, change.dimension))
-        totals[:, change.n_values] = self._rows / cells * change.width
-        return totals
-
-    def _indices(self, question: Select, law: ChoiceLaw) -> npt.NDArray[np.int64]:  # noqa: ARG002
-        return np.arange(law.n, dtype=np.int64)
-
-    def _kept(self, question: SparseHistogram, law: NoiseLaw, threshold: int) -> Kept:  # noqa: ARG002
-        return rehearsed(question.partition.n_cells, self._rows)
-
-    def _block_totals(self, question: BlockMeans, law: NoiseLaw) -> Steps:  # noqa: ARG002
-        return np.zeros(question.reference.size)
-
-    def _seed(self) -> int:
-        return 0
-
-
 def _sums(
     noisy: npt.NDArray[np.float64], sd: npt.NDArray[np.float64], of: RowStat, change: Change
 ) -> NoisySums:
@@ -293,13 +243,6 @@ def _sums(
         costs=square * (noisy[:, d + 1] + noisy[:, d]) / 2,
         cost_sd=square * float(np.hypot(sd[d + 1], sd[d])) / 2,
     )
-
-
-def _check_dense(partition: Partition) -> None:
-    if partition.n_cells >= 2**31:
-        raise InvalidInput(
-            f"{partition.n_cells} cells cannot all be held: ask for a sparse histogram, or use a coarser grid"
-        )
 
 
 def _check_anchors(partition: Partition, of: RowStat | None, n_columns: int) -> None:

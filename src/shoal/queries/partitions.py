@@ -210,3 +210,11 @@ class Marginal:
     def describe(self) -> str:
         """Say the partition in a few words."""
         return f"{self.cells} intervals of column {self.column}"
+
+
+def check_dense(partition: Partition) -> None:
+    """Refuse a partition whose cells cannot all be held."""
+    if partition.n_cells >= 2**31:
+        raise InvalidInput(
+            f"{partition.n_cells} cells cannot all be held: ask for a sparse histogram, or use a coarser grid"
+        )

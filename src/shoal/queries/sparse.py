@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from shoal.domain import Chunk
+from shoal.domain import Chunk, Domain
 from shoal.errors import InvalidInput
 from shoal.mechanisms import Entropy, binomial_tail, discrete_laplace, distinct_below, geometric_exp
 from shoal.queries.partitions import Grid
@@ -57,6 +57,17 @@ def merge(one: Occupied, other: Occupied) -> Occupied:
     return Occupied(cells, counts)
 
 
+def gather(parts: list[Occupied], more: list[Occupied]) -> list[Occupied]:
+    """Add parts, and merge those of like size: each cell is merged a few times, however many chunks come."""
+    found = list(parts)
+    for part in more:
+        found.append(part)
+        while len(found) > 1 and len(found[-2].cells) <= 2 * len(found[-1].cells):
+            last = found.pop()
+            found[-1] = merge(found[-1], last)
+    return found
+
+
 def threshold_for(n_cells: int, rate: Fraction, spurious: float) -> int:
     """Return the least whole count that is kept, such that about `spurious` empty cells are.
 
@@ -75,8 +86,14 @@ def threshold_for(n_cells: int, rate: Fraction, spurious: float) -> int:
     return max(1, math.ceil(least))
 
 
-def check_spurious(spurious: float) -> None:
-    """Refuse a number of spurious cells that is none, before anything is charged."""
+def check_sparse(grid: Grid, spurious: float, domain: Domain) -> None:
+    """Refuse what cannot be answered, before anything is charged."""
+    if len(grid.shape) != domain.n_columns:
+        raise InvalidInput(f"the grid has {len(grid.shape)} columns; the table has {domain.n_columns}")
+    if domain.max_weight is not None:
+        raise InvalidInput(
+            "a sparse histogram counts rows, not weights: leave out sample_weight, or use a coarser grid"
+        )
     if not 0 < spurious <= MOST_SPURIOUS:
         raise InvalidInput(f"spurious is {spurious!r}; it must be above 0 and at most {MOST_SPURIOUS}")
 

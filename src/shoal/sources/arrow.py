@@ -158,10 +158,23 @@ class FileTable(OpenTable):
 
 
 class ArrowSource(Source):
-    """Rows of a file, streamed for every question; the answers are those of a table in memory.
+    r"""Rows of a file, streamed for every question; the answers are those of a table in memory.
 
     A few parts of the file are in memory at a time: as many as there are threads and one more. Parameters
     are those of :class:`shoal.sources.rows.Source`.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from shoal.domain import Bounds
+    >>> folder = TemporaryDirectory()
+    >>> file = Path(folder.name) / "ages.csv"
+    >>> _ = file.write_text("age\n31\n47\nunknown\n")
+    >>> source = ArrowSource(FileTable(file), Domain(Bounds.parse((0, 100), 1)))
+    >>> source.reduce(lambda chunk: chunk.n_rows, lambda a, b: a + b)
+    3
+    >>> folder.cleanup()
     """
 
 

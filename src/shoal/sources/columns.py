@@ -178,11 +178,21 @@ def read_words(series: Any, *, fold: bool = False) -> Words:
         array = array.cast(pa.large_binary())  # text: bytes that are not UTF-8 must not raise
     encoded = array.dictionary_encode()  # so that only different cells are looked at one by one
     codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-    written = [_written(value) for value in encoded.dictionary.to_pylist()]
+    written = _all_written(encoded.dictionary)
     if fold:
         written = [None if word is None else word.strip().lower() for word in written]
     missing = np.array([word is None for word in written] + [True])
     return Words(np.where(missing[codes], -1, codes), [word or "" for word in written])
+
+
+def _all_written(values: Any) -> list[str | None]:
+    try:
+        if not pa.types.is_floating(values.type) and not pa.types.is_decimal(values.type):
+            found: list[str | None] = values.cast(pa.large_string()).to_pylist()
+            return found
+    except pa.ArrowInvalid:  # not UTF-8
+        pass
+    return [_written(value) for value in values.to_pylist()]
 
 
 def _plain(series: Any) -> Any:

@@ -191,7 +191,7 @@ def decode(word: str) -> str:
     >>> decode("cafÃ©")
     'café'
     """
-    return word.encode("latin-1").decode("utf-8", errors="surrogateescape")
+    return word if word.isascii() else word.encode("latin-1").decode("utf-8", errors="surrogateescape")
 
 
 def _state(path: Path) -> tuple[int, int]:

@@ -7,6 +7,7 @@ person who comes or goes changes at most m of the rows that are kept, and nobody
 from __future__ import annotations
 
 import hashlib
+from array import array
 from collections.abc import Sequence
 
 import numpy as np
@@ -19,6 +20,7 @@ Indices = npt.NDArray[np.int64]
 
 # Rows held back before the best of each person are picked: picking is cheaper in bulk.
 _WAITING = 2**18
+_NO_LIMIT = np.uint64(2**64 - 1)
 
 
 class Keeper:
@@ -52,6 +54,7 @@ class Keeper:
         self._register = _Register(key)
         self._held = _Rows.none()
         self._waiting: list[_Rows] = []
+        self._limit = np.empty(0, np.uint64)
         self._alone: list[Indices] = []
 
     def add(self, piece: Piece) -> None:
@@ -67,7 +70,8 @@ class Keeper:
                 usable &= np.isfinite(np.asarray(values, dtype=np.float64))
         self._alone.append(places[usable & (people < 0)])
         named = usable & (people >= 0)
-        self._waiting.append(_Rows(people[named], hash_rows(cells, seeds)[named], places[named]))
+        rows = _Rows(people[named], hash_rows(cells, seeds)[named], places[named])
+        self._waiting.append(rows.take(self._has_a_chance(rows)))
         if sum(len(rows.people) for rows in self._waiting) > max(_WAITING, len(self._held.people)):
             self._pick()
 
@@ -76,10 +80,28 @@ class Keeper:
         self._pick()
         return np.sort(np.concatenate([self._held.places, *self._alone]))
 
+    def _has_a_chance(self, rows: _Rows) -> npt.NDArray[np.bool_]:
+        # Saves work only: whoever has m different rows takes another but for one with a smaller hash.
+        known = rows.people < len(self._limit)
+        chance = ~known
+        chance[known] = rows.hashes[known] < self._limit[rows.people[known]]
+        return chance
+
     def _pick(self) -> None:
         rows = _Rows.joined([self._held, *self._waiting])
         best = keep(rows.people, rows.hashes, self._max_rows)
         self._held, self._waiting = rows.take(best), []
+        self._limit = self._limits()
+
+    def _limits(self) -> Hashes:
+        """Return for each person the largest hash held, or more than any where there is room."""
+        people, hashes, n = self._held.people, self._held.hashes, len(self._register)
+        # A person's rows are in order, repeats behind: m different ones rise m - 1 times.
+        rises = (people[1:] == people[:-1]) & (hashes[1:] > hashes[:-1])
+        full = np.bincount(people[1:][rises], minlength=n) == self._max_rows - 1
+        limit = np.full(n, _NO_LIMIT)
+        limit[people] = hashes  # the last of each stays
+        return np.where(full, limit, _NO_LIMIT)
 
 
 class _Register(dict[str, int]):
@@ -88,7 +110,7 @@ class _Register(dict[str, int]):
     def __init__(self, key: int) -> None:
         super().__init__()
         self._key = (key % 2**128).to_bytes(16, "little")
-        self._seeds: list[int] = []
+        self._seeds = array("Q")
 
     def __missing__(self, word: str) -> int:
         self[word] = len(self)
@@ -97,9 +119,9 @@ class _Register(dict[str, int]):
 
     def find(self, found: Words) -> tuple[Indices, Hashes]:
         """Return each row's person, -1 for nobody, and the seed of the hash of their rows."""
-        numbers = [self[word] for word in found.words]
-        seeds = [self._seeds[number] for number in numbers]
-        return np.array([*numbers, -1])[found.codes], np.array([*seeds, 0], dtype=np.uint64)[found.codes]
+        numbers = np.array([self[word] for word in found.words] + [-1], dtype=np.int64)[found.codes]
+        # Those of nobody get some seed or other, which is not used.
+        return numbers, np.array(self._seeds or [0], dtype=np.uint64)[numbers]
 
 
 class _Rows:
@@ -120,7 +142,7 @@ class _Rows:
             np.concatenate([part.places for part in parts]),
         )
 
-    def take(self, rows: Indices) -> _Rows:
+    def take(self, rows: Indices | npt.NDArray[np.bool_]) -> _Rows:
         return _Rows(self.people[rows], self.hashes[rows], self.places[rows])
 
 
@@ -148,13 +170,13 @@ def keep(people: Indices, hashes: Hashes, max_rows: int) -> Indices:
 
 
 def hash_rows(columns: Sequence[Values], seeds: Hashes) -> Hashes:
-    """Mix the cells of each row into its seed. Equal rows have equal hashes, whatever type holds them."""
+    """Mix the cells of each row into its seed, to 63 bits. Equal rows have equal hashes, of whatever type."""
     state = seeds
     for values in columns:
         cells = np.asarray(values, dtype=np.float64) + 0.0  # a new array, and no minus zero
         cells[np.isnan(cells)] = np.nan
         state = _mix(state ^ cells.view(np.uint64))
-    return state
+    return state >> np.uint64(1)  # below any limit
 
 
 def _mix(x: Hashes) -> Hashes:

@@ -1,0 +1,59 @@
+"""A curator that answers from a guess of the number of rows: what `explain` runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.accounting import Budget, Charge
+from shoal.domain import Domain
+from shoal.queries.aggregates import Change
+from shoal.queries.blocks import BlockMeans
+from shoal.queries.choices import ChoiceLaw
+from shoal.queries.live import AnsweringCurator, Kept, Steps
+from shoal.queries.noise import NoiseLaw
+from shoal.queries.questions import Histogram, Select, SparseHistogram, Sums
+from shoal.queries.sparse import rehearsed
+
+
+class RehearsalCurator(AnsweringCurator):
+    """Answers as if rows lay evenly over the cells, without noise: touches no data and spends nothing.
+
+    It shows what an algorithm would ask and pay, and how large the noise would be.
+
+    Parameters
+    ----------
+    domain : Domain
+        Public facts about the table.
+    budget : Budget
+        What would be spent.
+    rows : float
+        A guess of the number of rows.
+    n_rows : int, optional
+        The public row count, if there is one.
+    """
+
+    def __init__(self, domain: Domain, budget: Budget, rows: float, *, n_rows: int | None = None) -> None:
+        super().__init__(domain, budget, n_rows, "rehearsal: nothing drawn")
+        self._rows = rows
+
+    def _pay(self, charge: Charge) -> None:
+        """Nothing is spent."""
+
+    def _totals(self, question: Histogram | Sums, change: Change, law: NoiseLaw) -> Steps:  # noqa: ARG002
+        cells = question.partition.n_cells
+        totals = np.zeros((cells, change.dimension))
+        totals[:, change.n_values] = self._rows / cells * change.width
+        return totals
+
+    def _indices(self, question: Select, law: ChoiceLaw) -> npt.NDArray[np.int64]:  # noqa: ARG002
+        return np.arange(law.n, dtype=np.int64)
+
+    def _kept(self, question: SparseHistogram, law: NoiseLaw, threshold: int) -> Kept:  # noqa: ARG002
+        return rehearsed(question.partition.n_cells, self._rows)
+
+    def _block_totals(self, question: BlockMeans, law: NoiseLaw) -> Steps:  # noqa: ARG002
+        return np.zeros(question.reference.size)
+
+    def _seed(self) -> int:
+        return 0
