@@ -1,0 +1,116 @@
+"""`shoal audit`: try to catch an algorithm leaking."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from shoal.errors import ShoalError
+
+LEAK, BAD_USAGE, INTERRUPTED = 1, 2, 130
+
+
+@click.command("audit")
+@click.argument("algorithm", required=False)
+@click.option("--all", "every", is_flag=True, help="Audit every algorithm at epsilon 0.5, 1 and 3.")
+@click.option(
+    "--epsilon", type=float, multiple=True, help="The claim to test; 1 if not given. May be repeated."
+)
+@click.option("--runs", type=int, help="Runs on each table of a case [2,000, or 20,000 with --all].")
+@click.option("--canary", "canaries", multiple=True, help="Only this pair of tables. May be repeated.")
+@click.option("--processes", type=int, help="Processes; all cores if not given.")
+@click.option("--json", "as_json", is_flag=True, help="Print the findings for machines.")
+@click.option("--out", type=click.Path(dir_okay=False), help="Write PATH.md and PATH.html as well.")
+def audit_command(
+    algorithm: str | None,
+    every: bool,
+    epsilon: tuple[float, ...],
+    runs: int | None,
+    canaries: tuple[str, ...],
+    processes: int | None,
+    as_json: bool,
+    out: str | None,
+) -> None:
+    """Try to catch ALGORITHM leaking more than it claims.
+
+    Neighbouring tables are told apart by everything that can be seen; losses are computed exactly; noise is
+    tested against its law; a run is repeated without its rows; and what a model holds is searched.
+
+    Exit codes: 0 nothing detected, 1 a leak, 2 bad usage.
+    """
+    if every == (algorithm is not None):
+        raise click.UsageError("name an algorithm, or use --all")
+    try:
+        report = _run(algorithm, epsilon, runs, canaries, processes)
+    except ShoalError as error:
+        raise click.UsageError(str(error)) from None
+    except KeyboardInterrupt:
+        click.echo("interrupted", err=True)
+        sys.exit(INTERRUPTED)
+    _show(report, as_json, out)
+    sys.exit(0 if report.passed else LEAK)
+
+
+def _run(
+    algorithm: str | None,
+    epsilon: tuple[float, ...],
+    runs: int | None,
+    canaries: tuple[str, ...],
+    processes: int | None,
+) -> Any:
+    from shoal.algorithms import REGISTRY, lookup
+    from shoal.audit.suite import EPSILONS, audit_all, cases_for
+
+    names = list(REGISTRY) if algorithm is None else [lookup(algorithm).name]
+    epsilons = epsilon or (EPSILONS if algorithm is None else (1.0,))
+    each = runs or (20_000 if algorithm is None else 2000)
+    pairs = canaries or None
+    cases = sum(len(cases_for(name, e, pairs)) for name in names for e in epsilons)
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    ) as bar:
+        task = bar.add_task("runs", total=2 * each * cases)
+        return audit_all(
+            algorithms=names,
+            epsilons=epsilons,
+            runs=each,
+            canaries=pairs,
+            processes=processes,
+            progress=lambda n: bar.advance(task, n),
+        )
+
+
+def _show(report: Any, as_json: bool, out: str | None) -> None:
+    from shoal.audit.pages import rich_table, write
+
+    if out is not None:
+        for path in write(report, out):
+            click.echo(f"written: {path}", err=True)
+    if as_json:
+        click.echo(json.dumps(report.to_dict(), indent=2, allow_nan=False))
+        return
+    console = Console()
+    console.print(rich_table(report))
+    for name in dict.fromkeys(f.algorithm for f in report.findings):
+        for epsilon in dict.fromkeys(f.epsilon for f in report.findings if f.algorithm == name):
+            console.print(_verdict(report, name, epsilon), highlight=False)
+
+
+def _verdict(report: Any, name: str, epsilon: float) -> str:
+    mine = [f for f in report.findings if f.algorithm == name and f.epsilon == epsilon]
+    caught = [f for f in mine if not f.passed]
+    lower = [f.measured for f in mine if f.audit == "black box"]
+    found = f"lower bound {max(lower):.2f}, claimed {epsilon:g}" if lower else f"claimed {epsilon:g}"
+    if not caught:
+        return f"[green]not detected[/]: {name}, {found} ({len(mine)} audits)"
+    return f"[bold red]leaks[/]: {name}, {found}; " + "; ".join(f"{f.audit}: {f.detail}" for f in caught)

@@ -1,0 +1,107 @@
+"""What the questions of a run lose between two tables, computed and not estimated.
+
+Questions are public values, and the laws of noise and of choices are known. So for a pair of tables the exact
+totals, by the gate's own code, say how much an answer can tell them apart.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.audit.choices import choice_loss
+from shoal.audit.exact import ExactLoss, log_law
+from shoal.domain import Chunk, Domain
+from shoal.queries import ReplayCurator, Transcript, aggregates, sparse
+from shoal.queries.answers import Chosen
+from shoal.queries.noise import NoiseLaw
+from shoal.queries.questions import Histogram, Select, SparseHistogram, Sums
+from shoal.queries.transcript import Entry
+from shoal.sources import open_table
+
+Steps: TypeAlias = npt.NDArray[np.int64]
+Additive: TypeAlias = Histogram | SparseHistogram | Sums | Select
+
+# Keys of a sparse grid are folded to this many: the few rows of a canary hardly ever meet.
+_FOLDED = 2**20
+
+
+def totals(question: Additive, chunk: Chunk, domain: Domain) -> Steps:
+    """Return the exact totals of a chunk: one line a cell or candidate, and additive over rows."""
+    metric = domain.metric
+    match question:
+        case Sums(partition, of):
+            return of.exact_totals(partition, chunk, metric)
+        case Histogram(partition):
+            return aggregates.exact_count(partition, chunk, metric)[:, np.newaxis]
+        case Select(loss):
+            return loss.exact_losses(chunk, metric)[:, np.newaxis]
+        case SparseHistogram(grid):
+            found = sparse.exact_cells(grid, chunk)
+            size = min(grid.n_cells, _FOLDED)
+            counts = np.bincount(found.cells % size, weights=found.counts, minlength=size)
+            return counts.astype(np.int64)[:, np.newaxis]
+
+
+def pair_loss(transcript: Transcript, D: Any, D_prime: Any, domain: Domain | None = None) -> ExactLoss:
+    """Return what all questions of a run lose between two tables.
+
+    Parameters
+    ----------
+    transcript : Transcript
+        Of a run on either table.
+    D, D_prime : table
+        Neighbours. They are invented for the audit, so nobody's rows are looked at.
+    domain : Domain, optional
+        In which the questions were asked, if it is not the one that the run began with.
+
+    Examples
+    --------
+    >>> from shoal import DPLloyd
+    >>> D, D_prime = np.full((5, 1), 0.9), np.full((6, 1), 0.9)
+    >>> model = DPLloyd(1, epsilon=9.0, bounds=(-1, 1), max_iter=1, random_state=0).fit(D)
+    >>> print(pair_loss(model.release_.transcript, D, D_prime))
+    holds: 1 of 1 questions loses 9 epsilon, charged 9
+    """
+    public, curator = domain or transcript.domain, ReplayCurator(transcript)
+    sources = [open_table(table, unit=public.unit.column).source(public, threads=1) for table in (D, D_prime)]
+    true, charged, known = 0.0, Fraction(0), 0
+    for entry in transcript:
+        question = entry.question
+        if entry.charge is None or not isinstance(question, Additive):
+            continue
+        of_chunk = partial(totals, question, domain=public)
+        before, after = (source.reduce(of_chunk, np.add) for source in sources)
+        known += 1
+        true += _loss(curator, entry, np.asarray(before), np.asarray(after))
+        charged += entry.charge.amount
+    what = f"{known} of {len(transcript.charges)} questions"
+    return ExactLoss(what, true, float(charged), transcript.budget.currency)
+
+
+def _loss(curator: ReplayCurator, entry: Entry, before: Steps, after: Steps) -> float:
+    if isinstance(entry.question, Select):
+        assert isinstance(entry.answer, Chosen)
+        law = curator.choice_law(entry.question)
+        return choice_loss(law, before[:, 0], after[:, 0], entry.answer.indices)
+    assert isinstance(entry.question, Histogram | SparseHistogram | Sums)
+    return shift_loss(curator.law(entry.question), after - before)
+
+
+def shift_loss(law: NoiseLaw, shift: Steps) -> float:
+    """Return the loss of noise whose totals are shifted by this much, one line a cell.
+
+    Cells have independent noise, and these laws fall off fastest from their peak.
+    """
+    if law.blocks[0].law == "gaussian":
+        sigmas = np.repeat([float(b.parameter) for b in law.blocks], [b.n for b in law.blocks])
+        return float(((shift / sigmas) ** 2).sum() / 2)
+    changed = shift[(shift != 0).any(axis=1)]
+    if not len(changed):
+        return 0.0
+    pure = float((log_law(law.blocks, np.zeros_like(changed)) - log_law(law.blocks, changed)).sum())
+    return pure if law.currency == "epsilon" else pure**2 / 2

@@ -1,0 +1,144 @@
+"""The `shoal bench` command."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+
+import click
+
+from shoal import datasets
+from shoal.errors import InvalidInput, ShoalError
+
+_RESULTS = click.option(
+    "--results",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("bench-results"),
+    show_default=True,
+    help="Directory of the raw results.",
+)
+
+
+@click.group("bench")
+def bench_group() -> None:
+    """Measure accuracy and speed, and draw the report."""
+
+
+@bench_group.command("list")
+def list_command() -> None:
+    """List the experiments, and what those that cannot run wait for."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from shoal.bench.experiments import EXPERIMENTS
+    from shoal.bench.plan import awaited
+
+    table = Table(box=None, pad_edge=False)
+    table.add_column("experiment", no_wrap=True)
+    table.add_column("what it shows")
+    table.add_column("waits for")
+    for experiment in EXPERIMENTS.values():
+        table.add_row(experiment.name, experiment.title, ", ".join(awaited(experiment)))
+    Console().print(table, highlight=False)
+
+
+@bench_group.command("run")
+@click.argument("names", metavar="NAME...", nargs=-1)
+@click.option("--quick", is_flag=True, help="Fewer runs, values and tables: minutes instead of hours.")
+@click.option("--data", "only", multiple=True, help="Only these data sets; may be given several times.")
+@click.option("--processes", type=click.IntRange(min=1), help="Worker processes; all cores if not given.")
+@click.option("--fresh", is_flag=True, help="Set earlier results aside and begin anew.")
+@_RESULTS
+def run_command(
+    names: tuple[str, ...],
+    quick: bool,
+    only: tuple[str, ...],
+    processes: int | None,
+    fresh: bool,
+    results: Path,
+) -> None:
+    """Run experiments by NAME, or "all". Interrupt at will: running again goes on where it stopped."""
+    from shoal.bench import experiments
+    from shoal.bench.runner import run
+
+    if not names:
+        raise click.UsageError("name an experiment, or 'all'; 'shoal bench list' shows them")
+    try:
+        every = list(experiments.EXPERIMENTS) if names == ("all",) else names
+        chosen = [experiments.lookup(name) for name in every]
+        for name in only:
+            datasets.options(name)
+    except InvalidInput as error:
+        raise click.UsageError(str(error)) from error
+    try:
+        written = run(chosen, results=results, quick=quick, processes=processes, only=only, fresh=fresh)
+    except KeyboardInterrupt:
+        click.echo(f"Stopped. Finished runs are kept in {results}; the same command goes on.", err=True)
+        raise SystemExit(130) from None
+    except ShoalError as error:
+        raise click.ClickException(str(error)) from error
+    click.echo(f"{written} new results in {results}. 'shoal bench report' draws them.")
+
+
+@bench_group.command("report")
+@click.argument("names", metavar="[NAME]...", nargs=-1)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where report.html, report.md and figures/ go; inside the results directory if not given.",
+)
+@_RESULTS
+def report_command(names: tuple[str, ...], out: Path | None, results: Path) -> None:
+    """Draw the report from the results there are; nothing is run.
+
+    With NAMEs, figures of these experiments only; all claims are judged either way.
+    """
+    from shoal.bench.experiments import lookup
+    from shoal.bench.report import build
+
+    target = out or results / "report"
+    try:
+        complaints = build(results, target, names=tuple(lookup(name).name for name in names))
+    except InvalidInput as error:
+        raise click.UsageError(str(error)) from error
+    except ModuleNotFoundError as error:
+        raise click.ClickException(
+            f"{error}: install the extra 'bench' (pip install 'shoal[bench]')"
+        ) from error
+    for complaint in complaints:
+        click.echo(complaint, err=True)
+    click.echo(f"{target / 'report.html'}\n{target / 'report.md'}")
+
+
+@bench_group.group("peers")
+def peers_group() -> None:
+    """Other libraries to compare with, each in an environment of its own."""
+
+
+@peers_group.command("list")
+def peers_list() -> None:
+    """List the peers and whether they are installed."""
+    from shoal.bench import peers
+
+    for name, peer in peers.PEERS.items():
+        state = f"installed in {peers.home(name)}" if peers.installed(name) else "not installed"
+        click.echo(f"{name}: {state} ({', '.join(peer.requirements)})")
+
+
+@peers_group.command("setup")
+@click.argument("names", metavar="[NAME]...", nargs=-1)
+def peers_setup(names: tuple[str, ...]) -> None:
+    """Make the environments of peers with venv and pip; all of them if none is named."""
+    from shoal.bench import peers
+
+    for name in names:
+        if name not in peers.PEERS:
+            near = difflib.get_close_matches(name, peers.PEERS, n=3, cutoff=0.4) or list(peers.PEERS)
+            raise click.UsageError(f"there is no peer {name!r}; did you mean {' or '.join(map(repr, near))}?")
+    for name in names or peers.PEERS:
+        click.echo(f"{name}: setting up in {peers.home(name)}")
+        try:
+            versions = peers.setup(name)
+        except peers.PeerFailed as error:
+            raise click.ClickException(str(error)) from error
+        click.echo(f"{name}: " + ", ".join(f"{package} {version}" for package, version in versions.items()))

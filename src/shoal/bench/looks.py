@@ -1,0 +1,111 @@
+"""How figures look: one colour for a method wherever it appears, plain words on the axes."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from shoal.bench.experiment import Metric, Over
+
+
+@dataclass(frozen=True)
+class Look:
+    """Colour, line and marker of a method."""
+
+    colour: str
+    line: str = "-"
+    marker: str = "o"
+
+
+# Colours that stay apart for colour-blind eyes; variants of one algorithm share a hue.
+_LOOKS = {
+    "DPLloyd": Look("#0060a8"),
+    "DPLloyd, Laplace": Look("#58a6dd", "--", "s"),
+    "diffprivlib": Look("#c4501b", ":", "D"),
+    "diffprivlib, true epsilon": Look("#e6a02e", "-.", "^"),
+    "scikit-learn, one start": Look("#707070", "-", "v"),
+    "KMeans": Look("#111111"),
+    "GridKMeans": Look("#00846b"),
+    "EUGkM": Look("#5fbfa5", "--", "s"),
+    "HybridKMeans": Look("#a0477a"),
+    "Hybrid": Look("#d193b6", "--", "s"),
+    "MergingKMeans": Look("#7a6a00"),
+    "PGkM": Look("#6a51a3"),
+    "GkM": Look("#8c5a3c"),
+    "GkM-3K": Look("#c49c6b", "--"),
+}
+_SPARE = ("#2f7d32", "#ad1457", "#5e35b1", "#00838f", "#9e9d24", "#6d4c41", "#d81b60", "#3949ab")
+
+AXES: dict[Over, str] = {
+    "epsilon": "epsilon (smaller is more private)",
+    "k": "number of groups k",
+    "d": "number of columns d",
+    "n": "number of rows N",
+}
+METRICS: dict[Metric, str] = {
+    "nicv": "NICV: mean squared distance to the nearest centre",
+    "ratio": "NICV ÷ best non-private",
+    "excess": "NICV minus best non-private",
+    "cost_gap": "CostGap to non-private",
+    "seconds": "seconds",
+    "memory": "extra memory, MB",
+    "centre_error": "squared error of a centre",
+}
+
+
+def look(label: str) -> Look:
+    """Return the look of a method; one that is not known here still has its own.
+
+    Examples
+    --------
+    >>> look("DPLloyd").colour
+    '#0060a8'
+    """
+    return _LOOKS.get(label) or Look(_SPARE[zlib.crc32(label.encode()) % len(_SPARE)])
+
+
+def number(value: float) -> str:
+    """Write a number the way a person would.
+
+    Examples
+    --------
+    >>> [number(v) for v in (1.0, 0.05, 30000, 1234567, 1.2345, 0.0000123)]
+    ['1', '0.05', '30,000', '1,234,567', '1.23', '1.23e-05']
+    """
+    if value == int(value) and abs(value) < 1e9:
+        return f"{int(value):,}"
+    return f"{value:.3g}"
+
+
+@contextmanager
+def style() -> Iterator[Any]:
+    """Draw with our fonts and colours, without touching the user's settings."""
+    import matplotlib as mpl
+
+    settings = {
+        "font.family": "sans-serif",
+        "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial"],
+        "font.size": 9,
+        "axes.titlesize": 10,
+        "axes.titleweight": "bold",
+        "axes.titlelocation": "left",
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.edgecolor": "#888888",
+        "axes.grid": True,
+        "axes.axisbelow": True,
+        "grid.color": "#e4e4e4",
+        "grid.linewidth": 0.7,
+        "xtick.color": "#444444",
+        "ytick.color": "#444444",
+        "lines.linewidth": 1.8,
+        "lines.markersize": 4.5,
+        "figure.facecolor": "white",
+        "svg.fonttype": "none",  # text stays text: small files, and it can be searched
+        "svg.hashsalt": "shoal",  # the same figure is the same file
+    }
+    with mpl.rc_context(settings):
+        yield

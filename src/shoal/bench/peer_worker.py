@@ -1,0 +1,58 @@
+"""Runs inside a peer's own environment: requests in, centres out, as JSON lines. Needs numpy and the peer.
+
+    python peer_worker.py NAME
+
+Each line on standard input is a request:
+    {"table": "scaled.npy", "n_clusters": 5, "epsilon": 1.0, "seed": 7}
+and is answered by one line on standard output:
+    {"centres": [[...], ...], "seconds": 0.12}     or     {"error": "..."}
+The table is an .npy file of float64 rows in [-1, 1]^d; the bounds are -1 and 1 in every column.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+def diffprivlib(table: Any, n_clusters: int, epsilon: float, seed: int | None) -> Any:
+    """Fit diffprivlib's KMeans as released."""
+    from diffprivlib.models import KMeans  # type: ignore[import-not-found]
+
+    d = table.shape[1]
+    model = KMeans(n_clusters, epsilon=epsilon, bounds=(np.full(d, -1.0), np.full(d, 1.0)), random_state=seed)
+    return model.fit(table).cluster_centers_
+
+
+ADAPTERS: dict[str, Callable[[Any, int, float, int | None], Any]] = {"diffprivlib": diffprivlib}
+
+
+def main() -> None:
+    """Answer requests until standard input ends."""
+    fit = ADAPTERS[sys.argv[1]]
+    answers = sys.stdout
+    sys.stdout = sys.stderr  # what a peer prints must not mix with the answers
+    warnings.simplefilter("ignore")
+    loaded: tuple[Any, Any] = (None, None)
+    for line in sys.stdin:
+        try:
+            request = json.loads(line)
+            if loaded[0] != request["table"]:
+                loaded = (request["table"], np.load(request["table"]))
+            started = time.perf_counter()
+            centres = fit(loaded[1].copy(), request["n_clusters"], request["epsilon"], request["seed"])
+            seconds = time.perf_counter() - started
+            answer = {"centres": np.asarray(centres, dtype=float).tolist(), "seconds": seconds}
+        except Exception as error:
+            answer = {"error": f"{type(error).__name__}: {error}"}
+        print(json.dumps(answer), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    main()

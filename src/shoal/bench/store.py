@@ -1,0 +1,90 @@
+"""Results on disk: one file of JSON lines an experiment. Nothing that was measured is ever thrown away."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from shoal.bench.results import Record
+
+
+class Store:
+    """The result file of an experiment.
+
+    Parameters
+    ----------
+    path : Path
+        Ends in ``.jsonl``; made when the first result is appended.
+
+    Attributes
+    ----------
+    complaint : str
+        What was wrong with the file when it was last read; empty if nothing.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.complaint = ""
+
+    def read(self) -> list[Record]:
+        """Return all results.
+
+        A file with lines that cannot be read, as a crash leaves them, is set aside as ``.damaged`` and its
+        good lines are kept.
+        """
+        if not self.path.exists():
+            return []
+        lines = self.path.read_bytes().split(b"\n")
+        parsed = [_parse(line) for line in lines if line.strip()]
+        good = [record for record in parsed if record is not None]
+        if len(good) < len(parsed):
+            aside = _free(self.path.with_name(self.path.name + ".damaged"))
+            self.path.replace(aside)
+            self._rewrite(good)
+            self.complaint = (
+                f"{self.path.name} had {len(parsed) - len(good)} unreadable lines: it was set aside as "
+                f"{aside.name}, and the {len(good)} good results are kept"
+            )
+        elif lines[-1].strip():  # whole, but without its newline: the next result must not join it
+            self._rewrite(good)
+        return good
+
+    def append(self, record: Record) -> None:
+        """Add a result; it is on disk when this returns."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("ab") as file:
+            file.write(_line(record))
+            file.flush()
+            os.fsync(file.fileno())
+
+    def retire(self) -> None:
+        """Put the file out of the way, to begin anew."""
+        if self.path.exists():
+            self.path.replace(_free(self.path.with_name(self.path.name + ".previous")))
+
+    def _rewrite(self, records: Iterable[Record]) -> None:
+        part = self.path.with_name(self.path.name + ".part")
+        part.write_bytes(b"".join(map(_line, records)))
+        part.replace(self.path)
+
+
+def _line(record: Record) -> bytes:
+    return json.dumps(record, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+
+
+def _parse(line: bytes) -> Record | None:
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return None
+    return record if isinstance(record, dict) and {"id", "table", "algorithm"} <= record.keys() else None
+
+
+def _free(path: Path) -> Path:
+    candidate, number = path, 1
+    while candidate.exists():
+        number += 1
+        candidate = path.with_name(f"{path.name}-{number}")
+    return candidate

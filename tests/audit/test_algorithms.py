@@ -1,0 +1,90 @@
+"""Every algorithm of the registry passes every audit at epsilon 0.5, 1 and 3."""
+
+import numpy as np
+import pytest
+
+from shoal.algorithms import REGISTRY, Status
+from shoal.audit.canaries import CANARIES, canary
+from shoal.audit.choices import audit_choosers
+from shoal.audit.exact import audit_laws_exactly
+from shoal.audit.laws import audit_samplers
+from shoal.audit.suite import EPSILONS, Subject, cases_for
+from shoal.mechanisms import SeededEntropy
+
+ALGORITHMS = [name for name, row in REGISTRY.items() if row.status is not Status.CLAIMED_ONLY]
+# About 2,000 runs a case; `shoal audit --all` makes twenty times as many on every canary.
+RUNS = 1000
+SURE = 1 - 1e-6
+CASES = [(0.5, "alone"), (1.0, "empty"), (3.0, "corner")]
+
+
+@pytest.mark.parametrize(("epsilon", "name"), CASES)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_neighbours_cannot_be_told_apart(algorithm, epsilon, name):
+    subject = Subject(algorithm, epsilon, {}, seed=0)
+    found = subject.black_box(canary(name, epsilon), subject.delta(), RUNS, SURE)
+    assert found.passed, found.detail
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_no_question_loses_more_than_it_is_charged_on_any_canary(algorithm, epsilon):
+    subject = Subject(algorithm, epsilon, {}, seed=0)
+    found = subject.exact(cases_for(algorithm, epsilon), subject.delta())
+    assert found.passed, found.detail
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_noise_runs_and_models_are_what_they_should_be(algorithm, epsilon):
+    subject = Subject(algorithm, epsilon, {}, seed=0)
+    model = subject.estimator(canary("corner"), subject.delta(), n_clusters=2)
+    for found in (subject.law(model, fits=60), subject.replay(model), subject.contents(model)):
+        assert found.passed, found.detail
+
+
+@pytest.mark.parametrize("noise", ["laplace", "split"])
+def test_other_noise_of_lloyd(noise):
+    subject = Subject("lloyd", 1.0, {"noise": noise}, seed=0)
+    found = subject.black_box(canary("corner"), 0.0, RUNS, SURE)
+    assert found.passed, found.detail
+    assert subject.exact([canary("corner"), canary("outlier")], 0.0).passed
+
+
+def test_a_canary_is_nearly_tight():
+    # An audit that never comes near the claim would let anything pass.
+    subject = Subject("lloyd", 3.0, {}, seed=0)
+    found = subject.black_box(canary("empty"), 0.0, RUNS, 0.95)
+    assert 1.5 < found.measured < 3.0
+    assert subject.exact([canary("empty")], 0.0).measured == pytest.approx(3.0)
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_the_gates_noise(epsilon):
+    assert all(loss.passed for loss in audit_laws_exactly(epsilon))
+    for law in audit_samplers(epsilon, draws=5000, entropy=SeededEntropy(1)):
+        assert law.passed, law
+    for law in audit_choosers(epsilon, draws=300, entropy=SeededEntropy(1)):
+        assert law.passed, law
+
+
+@pytest.mark.parametrize("name", CANARIES)
+def test_canaries_are_neighbours(name):
+    pair = canary(name, 1.0)
+    more = len(pair.D_prime) - len(pair.D)
+    if pair.name == "person":
+        assert set(pair.D_prime["who"].to_pylist()[:5]) == set(pair.D["who"].to_pylist())
+    elif pair.neighbours == "replace":
+        assert more == 0
+        assert np.array_equal(pair.D[1:], pair.D_prime[:-1])
+    else:
+        assert more == 1
+        rest = pair.D_prime[1:] if name == "order" else pair.D_prime[:-1]
+        assert np.array_equal(rest, pair.D)
+
+
+def test_the_jump_is_where_a_grid_changes():
+    for epsilon in EPSILONS:
+        pair = canary("jump", epsilon)
+        before, after = (round(np.sqrt(len(table) * epsilon / 10)) for table in (pair.D, pair.D_prime))
+        assert (before, after) == (22, 23)

@@ -1,0 +1,130 @@
+"""The report: who is best, said honestly; pictures that hold what they should."""
+
+import json
+import re
+from dataclasses import replace
+
+import pytest
+
+from shoal.bench.claims import Claim
+from shoal.bench.document import Bullets, Heading, Table, markdown, page
+from shoal.bench.experiment import Data, Sweep
+from shoal.bench.looks import look
+from shoal.bench.report import best_table, build, table
+from shoal.bench.results import Results
+from shoal.errors import InvalidInput
+
+
+def runs(made_up, method, means, spread=0.1, **facts):
+    return [
+        made_up(
+            method, x=x, run=i, ratio=mean + spread * (i - 2), nicv=mean, seconds=mean, memory=mean, **facts
+        )
+        for x, mean in means.items()
+        for i in range(5)
+    ]
+
+
+def test_the_best_table_says_where_ours_is_not_the_best(made_up):
+    peer = {"algorithm": "peer:other"}
+    found = best_table(
+        Results([
+            *runs(made_up, "ours", {0.1: 2.0, 0.5: 2.0, 1.0: 2.0}),
+            *runs(made_up, "also ours", {0.1: 3.0, 0.5: 3.0, 1.0: 1.5}),
+            *runs(made_up, "theirs", {0.1: 1.0, 0.5: 1.95, 1.0: 9.0}, **peer),
+        ])
+    )  # fmt: skip
+    clear, close, win = found.rows
+    assert clear[2] == "theirs"
+    assert clear[4] == "**not ours**: ours 2"
+    assert close[4] == "tie with ours: ours 2"
+    assert win[2:] == ("also ours", "1.5 ± 0.16", "")
+
+
+def test_a_peer_is_judged_at_the_epsilon_it_spends(made_up):
+    peer = {"algorithm": "peer:other"}
+    found = best_table(
+        Results([
+            *runs(made_up, "ours", {1.0: 2.0}),
+            *runs(made_up, "theirs", {1.0: 1.0}, **peer),
+            *runs(made_up, "theirs, true epsilon", {1.0: 3.0}, **peer),
+        ])
+    )  # fmt: skip
+    assert found.rows[0][2] == "ours"
+
+
+def test_tables_have_mean_spread_and_ratio(tiny, made_up):
+    shown = table(
+        replace(tiny, metrics=("nicv",)),
+        Results(runs(made_up, "a", {1.0: 2.0}) + runs(made_up, "b", {1.0: 3.0})),
+    )
+    assert shown.head == ("table", "epsilon", "a", "b")
+    assert shown.rows == (("s", "1", "**2 ± 0 (2)**", "3 ± 0 (3)"),)
+
+
+@pytest.mark.parametrize(
+    ("figures", "metrics", "over"),
+    [
+        (("curves", "overview"), ("nicv", "cost_gap"), "epsilon"),
+        (("curves",), ("seconds", "memory"), "n"),
+        (("heatmap",), ("excess",), "epsilon"),
+        (("predicted",), ("centre_error",), "epsilon"),
+    ],
+)
+def test_every_kind_of_figure_can_be_drawn(tiny, tmp_path, made_up, figures, metrics, over):
+    extra = {"polished": 0.5, "predicted": 0.1, "predicted_sizes": 0.2, "centre_error": 0.15}
+    records = []
+    for method in ("DPLloyd", "DPLloyd, Laplace"):
+        for columns in (2, 3):
+            records += runs(made_up, method, {1.0: 2.0, 10.0: 1.0}, series=f"gaussians d={columns}", **extra)
+            for record in records[-10:]:
+                record.update(columns=columns, table=f"t{columns}", id=f"{method}{columns}{record['id']}")
+    (tmp_path / "tiny.jsonl").write_text("".join(json.dumps(r) + "\n" for r in records))
+    data = (Data.of("gaussians", d=2), Data.of("gaussians", d=3))
+    drawn = replace(tiny, figures=figures, metrics=metrics, sweep=Sweep(over, (1.0, 10.0)), data=data)
+    build(tmp_path, tmp_path / "out", experiments=[drawn])
+    pictures = sorted(path.stem for path in (tmp_path / "out" / "figures").iterdir())
+    assert len(pictures) == len(figures) * len(metrics)
+    text = (tmp_path / "out" / "report.md").read_text()
+    assert re.findall(r"\(figures/(.+?)\.png\)", text).sort() == pictures.sort()
+    # Redrawn from the same results, it is the same page.
+    before = (tmp_path / "out" / "report.html").read_bytes()
+    build(tmp_path, tmp_path / "out", experiments=[drawn])
+    assert (tmp_path / "out" / "report.html").read_bytes() == before
+
+
+def test_failed_runs_damage_and_open_claims_are_shown(tiny, tmp_path, made_up):
+    records = [*runs(made_up, "DPLloyd", {1.0: 2.0}), made_up("DPLloyd", run=9, error="Boom: it broke")]
+    (tmp_path / "tiny.jsonl").write_text("".join(json.dumps(r) + "\n" for r in records) + "garbage")
+    open_claim = Claim("the moon is round", untestable="no telescope")
+    complaints = build(
+        tmp_path, tmp_path / "out", experiments=[replace(tiny, claims=(open_claim,), metrics=("nicv",))]
+    )
+    text = (tmp_path / "out" / "report.md").read_text()
+    assert "1 runs failed" in text
+    assert "Boom: it broke" in text
+    assert "| the moon is round | not testable here | no telescope |" in text
+    assert "tiny.jsonl.damaged" in complaints[0]
+    assert complaints[0] in text
+
+
+def test_no_results_is_an_error_that_says_what_to_do(tiny, tmp_path):
+    with pytest.raises(InvalidInput, match="no results in .*; run 'shoal bench run"):
+        build(tmp_path, tmp_path / "out", experiments=[tiny])
+
+
+def test_pages_escape_what_they_show():
+    text = page(
+        [Heading("<T>", 1), Bullets(("a < b", "**bold** `code`")), Table(("<h>",), (("x & y",), ("holds",)))]
+    )
+    assert "<T>" not in text
+    assert "a &lt; b" in text
+    assert "<strong>bold</strong> <code>code</code>" in text
+    assert '<td class="holds">holds</td>' in text
+    assert "| a\\|b |" in markdown([Table(("h",), (("a|b",),))])
+
+
+def test_a_method_has_one_look():
+    assert look("DPLloyd") == look("DPLloyd")
+    assert look("something new").colour == look("something new").colour
+    assert look("DPLloyd").colour != look("DPLloyd, Laplace").colour
