@@ -1,6 +1,6 @@
 """Mechanisms that leak, each in a way that is known from published code, beside honest ones that do not.
 
-An audit that lets one of the leaking ones pass is worth nothing. Run as a script, this prints a table of them.
+An audit that lets one of the leaking ones pass is worth nothing.
 """
 
 from dataclasses import dataclass, replace

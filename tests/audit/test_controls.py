@@ -97,7 +97,7 @@ def test_the_law_audit_catches_swapped_shares_at_100_columns():
 
 
 def test_the_law_audit_catches_swapped_shares_that_are_drawn_as_designed_but_charged_wrongly():
-    law, sampler = swapped_split()
+    _, sampler = swapped_split()
     found = audit_law(sampler.__self__, change=WIDE, draws=3000, entropy=SeededEntropy(0))
     assert not found.passed
     assert found.worst.name == "is charged for"

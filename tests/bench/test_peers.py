@@ -110,7 +110,7 @@ def test_a_peer_that_is_not_installed_says_how(monkeypatch, tmp_path):
     assert not peers.installed("diffprivlib")
     with pytest.raises(peers.PeerFailed, match="shoal bench peers setup"):
         peers.fit("diffprivlib", datasets.load("iris"), 2, epsilon=1.0, seed=0)
-    with pytest.raises(InvalidInput, match="no peer 'diffprivlibb'; .*'diffprivlib'"):
+    with pytest.raises(InvalidInput, match=r"no peer 'diffprivlibb'; .*'diffprivlib'"):
         peers.lookup("diffprivlibb")
 
 

@@ -65,8 +65,8 @@ def test_tables_have_mean_spread_and_ratio(tiny, made_up):
 @pytest.mark.parametrize(
     ("figures", "metrics", "over"),
     [
-        (("curves", "overview"), ("nicv", "cost_gap"), "epsilon"),
-        (("curves",), ("seconds", "memory"), "n"),
+        (("overview",), ("cost_gap",), "epsilon"),
+        (("curves",), ("nicv", "seconds"), "n"),
         (("heatmap",), ("excess",), "epsilon"),
         (("predicted",), ("centre_error",), "epsilon"),
     ],
@@ -86,11 +86,12 @@ def test_every_kind_of_figure_can_be_drawn(tiny, tmp_path, made_up, figures, met
     pictures = sorted(path.stem for path in (tmp_path / "out" / "figures").iterdir())
     assert len(pictures) == len(figures) * len(metrics)
     text = (tmp_path / "out" / "report.md").read_text()
-    assert re.findall(r"\(figures/(.+?)\.png\)", text).sort() == pictures.sort()
-    # Redrawn from the same results, it is the same page.
-    before = (tmp_path / "out" / "report.html").read_bytes()
-    build(tmp_path, tmp_path / "out", experiments=[drawn])
-    assert (tmp_path / "out" / "report.html").read_bytes() == before
+    assert sorted(re.findall(r"\(figures/(.+?)\.png\)", text)) == pictures
+    if metrics == ("excess",):
+        # Redrawn from the same results, it is the same page.
+        before = (tmp_path / "out" / "report.html").read_bytes()
+        build(tmp_path, tmp_path / "out", experiments=[drawn])
+        assert (tmp_path / "out" / "report.html").read_bytes() == before
 
 
 def test_failed_runs_damage_and_open_claims_are_shown(tiny, tmp_path, made_up):
@@ -109,7 +110,7 @@ def test_failed_runs_damage_and_open_claims_are_shown(tiny, tmp_path, made_up):
 
 
 def test_no_results_is_an_error_that_says_what_to_do(tiny, tmp_path):
-    with pytest.raises(InvalidInput, match="no results in .*; run 'shoal bench run"):
+    with pytest.raises(InvalidInput, match=r"no results in .*; run 'shoal bench run"):
         build(tmp_path, tmp_path / "out", experiments=[tiny])
 
 

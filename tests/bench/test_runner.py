@@ -74,10 +74,12 @@ from pathlib import Path
 from shoal.bench.experiment import Data, Experiment, Method, Sweep
 from shoal.bench.runner import run
 
-EXPERIMENT = Experiment("long", "t", "p", (Data.of("gaussians", n=100, d=2, k=2),), (Method.of("DPLloyd", "lloyd"),),
-                        Sweep("epsilon", (1.0,)), runs=100_000, metrics=("seconds",))
+EXPERIMENT = Experiment(
+    "long", "t", "p", (Data.of("gaussians", n=100, d=2, k=2),), (Method.of("DPLloyd", "lloyd"),),
+    Sweep("epsilon", (1.0,)), runs=100_000, metrics=("seconds",),
+)
 if __name__ == "__main__":
-    run([EXPERIMENT], results=Path(sys.argv[1]), processes=2)
+    run([EXPERIMENT], results=Path(sys.argv[1]), processes=1)
 """
 
 
@@ -89,7 +91,7 @@ def test_interrupt_and_resume(tmp_path, console, how):
     process = subprocess.Popen(
         [sys.executable, str(script), str(results)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     )
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180  # a busy machine takes long to start Python
     while time.monotonic() < deadline and (not path.exists() or path.read_bytes().count(b"\n") < 5):
         assert process.poll() is None, process.stderr.read()
         time.sleep(0.05)
@@ -203,10 +205,10 @@ def test_the_error_of_a_round_is_measured_and_predicted():
     for seed in range(40):
         model = DPLloyd(2, epsilon=5.0, bounds=(-1, 1), noise="laplace", max_iter=1, random_state=seed)
         errors.append(centre_error(model.fit(data.X), data.scaled()))
-    balanced = [e for e in errors if "balanced_error" in e]
-    assert len(balanced) > 10
-    measured = np.mean([e["balanced_error"] for e in balanced])
-    assert np.mean([e["predicted_sizes"] for e in balanced]) == pytest.approx(measured, rel=0.5)
+    ratios = [e["centre_error"] / e["predicted_sizes"] for e in errors]
+    assert 0.5 < np.mean(ratios) < 1.7
+    # Some starts cut the groups evenly, as the paper assumes, and some do not.
+    assert 0 < sum("balanced_error" in e for e in errors) < 40
     # Su et al. (7): 2 d (1 + (2 rho)^2) (k t (d + 1) / (N epsilon))^2 with t = 1.
     by_hand = 2 * 2 * (1 + 0.45**2) * (2 * 3 / (20_000 * 5.0)) ** 2
     assert errors[0]["predicted"] == pytest.approx(by_hand, rel=0.01)

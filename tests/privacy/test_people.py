@@ -17,7 +17,7 @@ from shoal.queries import Grid, Value
 from shoal.sources import MemorySource, Table
 from shoal.sources import people as people_module
 from shoal.sources.columns import Piece, Words
-from shoal.sources.people import Keeper, keep
+from shoal.sources.people import Keeper, hash_rows, keep
 
 # Few people, few different cells: so there are repeats, ties and people with too many rows.
 row = st.tuples(
@@ -27,7 +27,7 @@ tables = st.lists(row, max_size=40)
 
 
 def piece(rows, start=0):
-    words = ["a", "b", "c"]
+    words = sorted({who for who, _ in rows if who is not None})
     codes = np.array([-1 if who is None else words.index(who) for who, _ in rows], dtype=np.int64)
     return Piece(start, [np.array([value for _, value in rows])], Words(codes, words))
 
@@ -96,14 +96,24 @@ def test_what_was_dropped_never_has_to_come_back(first, second, m):
     assert pairs(later[0][again], later[1][again]) == pairs(people[want], hashes[want])
 
 
-def test_picking_early_gives_the_same(monkeypatch):
-    rng = np.random.default_rng(0)
-    rows = [
-        ("abc"[i], float(v)) for i, v in zip(rng.integers(0, 3, 500), rng.integers(0, 60, 500), strict=True)
-    ]
-    want = kept(rows, 7)
+@pytest.mark.parametrize("m", [1, 2, 4])
+def test_picking_early_gives_the_same(monkeypatch, m):
+    rng = np.random.default_rng(m)
+    names, cells = rng.integers(0, 150, 500), rng.integers(0, 60, 500)
+    rows = [(f"p{name}", float(cell)) for name, cell in zip(names, cells, strict=True)]
+    want = kept(rows, m)
     monkeypatch.setattr(people_module, "_WAITING", 10)
-    assert kept(rows, 7, cuts=range(0, 500, 13)) == want
+    assert kept(rows, m, cuts=range(0, 500, 13)) == want
+    monkeypatch.setattr(people_module, "_WAITING", 0)
+    assert kept(rows, m, cuts=[*range(0, 60, 1), 200]) == want
+
+
+def test_equal_rows_have_equal_hashes_whatever_holds_them():
+    seeds = np.array([1, 1, 2], dtype=np.uint64)
+    here = hash_rows([np.array([0.0, -0.0, 0.0]), np.array([np.nan, -np.nan, np.nan])], seeds)
+    there = hash_rows([np.zeros(3, dtype=bool), np.full(3, np.nan, dtype=np.float32)], seeds)
+    assert here[0] == here[1] != here[2]
+    assert np.array_equal(here, there)
 
 
 def test_people_are_told_apart_by_name_not_by_hash(monkeypatch):

@@ -96,6 +96,13 @@ def test_bytes_that_are_not_utf8_are_no_error(tmp_path, capfd):
     assert capfd.readouterr().err == ""
 
 
+def test_text_of_arrow_that_is_not_utf8_is_no_error():
+    raw = pa.array([b"red", b"\xff", None], pa.binary())
+    broken = pa.Array.from_buffers(pa.string(), 3, raw.buffers())
+    found = read_all(Table(pa.table({"hue": broken}), levels={"hue": ["red"]}))[0]
+    assert np.array_equal(found, [1, np.nan, np.nan], equal_nan=True)
+
+
 def test_header_with_mark_blanks_quotes_and_accents(tmp_path):
     text = '\ufeff\n"größe, cm","two\nlines",x\n1,2,3\n4,5,6\n'
     table = FileTable(write(tmp_path / "t.csv", text))

@@ -129,7 +129,7 @@ def look(mechanism: Callable[..., Any], table: Any, seed: int | None, statistics
         try:
             output = mechanism(table) if seed is None else mechanism(table, seed)
             raised = "nothing"
-            sight.walk("", output if hasattr(output, "__dict__") else {"output": output})
+            sight.walk("" if hasattr(output, "__dict__") else "output", output)
             for name, statistic in statistics.items():
                 sight.walk(name, statistic(output))
         except Exception as error:  # whatever it raises is something to be seen

@@ -66,7 +66,7 @@ def diffprivlib_spends(d: int) -> float:
     Examples
     --------
     >>> [round(diffprivlib_spends(d), 3) for d in (2, 5, 10, 100)]
-    [0.905, 1.003, 1.212, 2.659]
+    [0.905, 1.003, 1.212, 2.663]
     """
     c = math.cbrt(4 * d * 0.225**2)
     return (1 + d * c) / (d + c)

@@ -26,10 +26,11 @@ _NO_LIMIT = np.uint64(2**64 - 1)
 class Keeper:
     """Reads pieces of a table one after the other and remembers the rows to keep.
 
-    The m rows of a person with the smallest (repeat, hash) are kept, where `repeat` numbers rows with the
-    same cells. A row can only be pushed out by smaller ones, so what was dropped never has to come back:
-    the result does not depend on the order or on how the table was cut. It holds a few hundred bytes a
-    person and m places, whatever the number of rows. A row without a person is a person of its own.
+    The m rows of a person with the smallest hashes are kept; rows with the same cells have the same hash, and
+    it does not matter which of them is kept. A row can only be pushed out by smaller ones, so what was
+    dropped never has to come back: the result does not depend on the order or on how the table was cut. It
+    holds a few hundred bytes a person and m places, whatever the number of rows. A row without a person is
+    a person of its own.
 
     Parameters
     ----------
@@ -81,7 +82,7 @@ class Keeper:
         return np.sort(np.concatenate([self._held.places, *self._alone]))
 
     def _has_a_chance(self, rows: _Rows) -> npt.NDArray[np.bool_]:
-        # Saves work only: whoever has m different rows takes another but for one with a smaller hash.
+        # Saves work only: whoever has m rows takes another but for one with a smaller hash.
         known = rows.people < len(self._limit)
         chance = ~known
         chance[known] = rows.hashes[known] < self._limit[rows.people[known]]
@@ -95,13 +96,10 @@ class Keeper:
 
     def _limits(self) -> Hashes:
         """Return for each person the largest hash held, or more than any where there is room."""
-        people, hashes, n = self._held.people, self._held.hashes, len(self._register)
-        # A person's rows are in order, repeats behind: m different ones rise m - 1 times.
-        rises = (people[1:] == people[:-1]) & (hashes[1:] > hashes[:-1])
-        full = np.bincount(people[1:][rises], minlength=n) == self._max_rows - 1
+        people, n = self._held.people, len(self._register)
         limit = np.full(n, _NO_LIMIT)
-        limit[people] = hashes  # the last of each stays
-        return np.where(full, limit, _NO_LIMIT)
+        limit[people] = self._held.hashes  # in order, so that the largest of each person stays
+        return np.where(np.bincount(people, minlength=n) == self._max_rows, limit, _NO_LIMIT)
 
 
 class _Register(dict[str, int]):
@@ -147,26 +145,21 @@ class _Rows:
 
 
 def keep(people: Indices, hashes: Hashes, max_rows: int) -> Indices:
-    """Return which rows to keep: of each person those with the smallest (repeat, hash).
+    """Return which rows to keep: of each person those with the smallest hashes, in order.
 
-    Keeping from what was kept and some more rows gives the same as keeping from all of them: if a row falls
-    behind `max_rows` others of its person it stays behind them whatever is added, and so does every later
-    repeat of it.
+    Keeping from what was kept and some more rows gives the same as keeping from all of them: a row behind
+    `max_rows` others of its person stays behind them, whatever is added.
 
     Examples
     --------
     >>> people, hashes = np.array([0, 0, 0, 1]), np.array([9, 9, 4, 7], dtype=np.uint64)
-    >>> sorted(keep(people, hashes, 2).tolist())
-    [0, 2, 3]
+    >>> keep(people, hashes, 2).tolist()
+    [2, 0, 3]
     """
-    if len(people) == 0:
-        return np.empty(0, dtype=np.int64)
     order = np.lexsort((hashes, people))
-    people, hashes = people[order], hashes[order]
-    same_person = people[1:] == people[:-1]
-    repeat = _place_in_run(same_person & (hashes[1:] == hashes[:-1]))
-    ranked = np.lexsort((hashes, repeat, people))  # people stay in their runs, so the runs are the same
-    return order[ranked[_place_in_run(same_person) < max_rows]]
+    ranked = people[order]
+    rank = np.arange(len(ranked)) - np.searchsorted(ranked, ranked)
+    return np.asarray(order[rank < max_rows], dtype=np.int64)
 
 
 def hash_rows(columns: Sequence[Values], seeds: Hashes) -> Hashes:
@@ -189,10 +182,3 @@ def _mix(x: Hashes) -> Hashes:
 def _seed(word: str, key: bytes) -> int:
     digest = hashlib.blake2b(word.encode("utf-8", errors="surrogateescape"), digest_size=8, key=key)
     return int.from_bytes(digest.digest(), "little")
-
-
-def _place_in_run(goes_on: npt.NDArray[np.bool_]) -> Indices:
-    """Return each member's place in its run; `goes_on` says which are like the one before them."""
-    places = np.arange(len(goes_on) + 1)
-    starts = np.where(np.concatenate([[True], ~goes_on]), places, 0)
-    return places - np.maximum.accumulate(starts)
