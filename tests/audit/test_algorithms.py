@@ -87,4 +87,4 @@ def test_the_jump_is_where_a_grid_changes():
     for epsilon in EPSILONS:
         pair = canary("jump", epsilon)
         before, after = (round(np.sqrt(len(table) * epsilon / 10)) for table in (pair.D, pair.D_prime))
-        assert (before, after) == (22, 23)
+        assert (before, after) == (7, 8)

@@ -126,8 +126,8 @@ def test_a_tight_claim_is_nearly_reached():
         truth = np.random.default_rng(seed).random() < np.e / (1 + np.e)
         return is_larger(table) == truth
 
-    found = audit(tells, D, D_PRIME, epsilon=1.0, runs=40_000, seed=3)
-    assert 0.9 < found.epsilon_lower <= 1.0
+    found = audit(tells, D, D_PRIME, epsilon=1.0, runs=8000, seed=3)
+    assert 0.85 < found.epsilon_lower <= 1.0
 
 
 def test_delta_is_allowed_for():
@@ -168,7 +168,7 @@ def test_lowest_bits():
 def test_spawned_processes_give_the_same_as_one():
     mechanism = FloatNoise(1.0, honest=False)
     one, two = (
-        audit(mechanism, D[:0], D[:1], epsilon=1.0, runs=200, seed=4, processes=n, confidence=SURE)
+        audit(mechanism, D[:0], D[:1], epsilon=1.0, runs=1000, seed=4, processes=n, confidence=SURE)
         for n in (1, 2)
     )
     assert one.hits == two.hits
@@ -204,5 +204,5 @@ def test_bad_input_is_refused():
 
 
 def test_a_mechanism_that_always_fails_is_not_passed():
-    with pytest.raises(InvalidInput, match=r"nothing was audited: TypeError: .*unexpected"):
+    with pytest.raises(InvalidInput, match=r"nothing was audited: TypeError"):
         audit(lambda table: len(table, unexpected=1), D, D_PRIME, 1.0, runs=20)

@@ -34,11 +34,12 @@ def test_the_best_table_says_where_ours_is_not_the_best(made_up):
             *runs(made_up, "theirs", {0.1: 1.0, 0.5: 1.95, 1.0: 9.0}, **peer),
         ])
     )  # fmt: skip
-    clear, close, win = found.rows
-    assert clear[2] == "theirs"
-    assert clear[4] == "**not ours**: ours 2"
-    assert close[4] == "tie with ours: ours 2"
-    assert win[2:] == ("also ours", "1.5 ± 0.16", "")
+    assert found.head == ("table", "epsilon = 0.1", "epsilon = 0.5", "epsilon = 1")
+    [(series, clear, close, win)] = found.rows
+    assert series == "s"
+    assert clear == "theirs 1 ± 0.16, **not ours**: ours 2 ± 0.16"
+    assert close == "theirs 1.95 ± 0.16, a tie with ours: ours 2 ± 0.16"
+    assert win == "also ours 1.5 ± 0.16"
 
 
 def test_a_peer_is_judged_at_the_epsilon_it_spends(made_up):
@@ -50,7 +51,20 @@ def test_a_peer_is_judged_at_the_epsilon_it_spends(made_up):
             *runs(made_up, "theirs, true epsilon", {1.0: 3.0}, **peer),
         ])
     )  # fmt: skip
-    assert found.rows[0][2] == "ours"
+    assert found.rows == (("s", "ours 2 ± 0.16"),)
+
+
+def test_a_method_does_not_gain_by_giving_up_on_hard_tables(made_up):
+    from shoal.bench.report import _glance
+
+    found = Results([
+        *runs(made_up, "steady", {1.0: 2.0}, series="easy"),
+        *runs(made_up, "choosy", {1.0: 3.0}, series="easy"),
+        *runs(made_up, "steady", {1.0: 90.0}, series="hard"),
+    ])  # fmt: skip
+    assert list(_glance(found)) == [
+        "**epsilon = 1**, mean ratio over the 1 tables all ran on: steady 2.00, choosy 3.00"
+    ]
 
 
 def test_tables_have_mean_spread_and_ratio(tiny, made_up):

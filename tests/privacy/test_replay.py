@@ -11,6 +11,7 @@ from shoal.algorithms.grid import GridKMeans, GridSketch
 from shoal.algorithms.hybrid import Hybrid
 from shoal.algorithms.merging import Merging
 from shoal.algorithms.sample_aggregate import SampleAggregate
+from shoal.audit import replays
 from shoal.domain import Bounds
 from shoal.errors import ReplayMismatch
 from shoal.queries import ReplayCurator, Voronoi
@@ -35,17 +36,6 @@ ALGORITHMS = [
     Genetic(3, population=20, survivors=4),
     Genetic(1, population=5, survivors=5, max_generations=2),
 ]
-
-
-def replays(algorithm, curator, X):
-    """Run, spoil the rows, run again from the transcript alone, and compare bit for bit."""
-    live = algorithm.run(curator)
-    X[:] = 0.123  # an algorithm that kept hold of the rows now sees others
-    replay = ReplayCurator(curator.transcript)
-    again = algorithm.run(replay)
-    replay.finish()
-    for name in Clustering.__dataclass_fields__:
-        assert np.array_equal(getattr(live, name), getattr(again, name)), name
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS, ids=repr)

@@ -95,7 +95,8 @@ def corner(_: float) -> Canary:
 
 def jump(epsilon: float) -> Canary:
     """(d) A number of rows at which a rule jumps: the side of a grid of Su et al., sqrt(N epsilon / 10)."""
-    n = math.floor(22.5**2 * 10 / epsilon)
+    # From 7 to 8 cells: as telling as from 22 to 23, at 5,062 rows, and ten times as quick.
+    n = math.floor(7.5**2 * 10 / epsilon)
     crowd = _at(0.25, 0.25, n=n)
     return Canary(
         "jump",

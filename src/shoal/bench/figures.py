@@ -55,7 +55,7 @@ def overview(experiment: Experiment, results: Results, metric: Metric) -> Any:
             results.distinct("series"),
             key=lambda name: -_least(results.where(series=name, x=values[-1]), metric),
         )
-        height = 1.5 + 0.36 * len(tables)
+        height = 1.4 + (0.15 + 0.055 * len(results.distinct("method"))) * len(tables)
         figure = _figure(3.0 * len(values) + 1.6, height)
         grid = figure.subplots(1, len(values), sharey=True, sharex=True, squeeze=False)
         labels = results.distinct("method")

@@ -33,9 +33,11 @@ _LOOKS = {
     "HybridKMeans": Look("#a0477a"),
     "Hybrid": Look("#d193b6", "--", "s"),
     "MergingKMeans": Look("#7a6a00"),
+    "GeneticKMeans": Look("#6a51a3"),
     "PGkM": Look("#6a51a3"),
-    "GkM": Look("#8c5a3c"),
-    "GkM-3K": Look("#c49c6b", "--"),
+    "SampleAggregateKMeans": Look("#8c5a3c"),
+    "GkM-3K": Look("#8c5a3c"),
+    "GkM": Look("#c49c6b", "--"),
 }
 _SPARE = ("#2f7d32", "#ad1457", "#5e35b1", "#00838f", "#9e9d24", "#6d4c41", "#d81b60", "#3949ab")
 

@@ -107,8 +107,9 @@ def blocks(experiments: tuple[Experiment, ...], loaded: Loaded, names: tuple[str
         yield from _pictures(main, loaded.results[MAIN], ("overview",))
         yield Heading("Who is best where")
         yield Text(
-            "Per table and epsilon, the private method with the lowest mean NICV, ours and peers alike. "
-            "Peers stand at the epsilon they really spend. A lead below two standard errors is called a tie."
+            "Per table and epsilon, the private method with the lowest mean NICV, ours and peers alike, with "
+            "its ratio to non-private and the standard deviation over runs. Peers stand at the epsilon they "
+            "really spend. A lead below two standard errors is called a tie."
         )
         yield best_table(loaded.results[MAIN])
     yield from _verdicts(experiments, loaded)
@@ -121,19 +122,19 @@ def blocks(experiments: tuple[Experiment, ...], loaded: Loaded, names: tuple[str
 
 
 def _glance(results: Results) -> Iterator[str]:
+    labels = results.distinct("method")
     for x in sorted(results.distinct("x")):
         here = results.where(x=x)
-        scores = {}
-        for label in here.distinct("method"):
-            means = [here.where(method=label, series=s).mean("ratio") for s in here.distinct("series")]
-            means = [mean for mean in means if math.isfinite(mean)]
-            if means:
-                scores[label] = math.exp(float(np.mean(np.log(means))))
-        told = ", ".join(
-            f"{label} {score:.2f}" for label, score in sorted(scores.items(), key=lambda s: s[1])
-        )
-        tables = len(here.distinct("series"))
-        yield f"epsilon = {number(x)}: ratio to non-private, geometric mean over {tables} tables: {told}"
+        means = [
+            [here.where(series=series, method=label).mean("ratio") for label in labels]
+            for series in here.distinct("series")
+        ]
+        # Only tables that all were run on: a method that gives up on the hard ones must not gain by it.
+        common = np.log([row for row in means if all(map(math.isfinite, row))]).reshape(-1, len(labels))
+        if len(common):
+            scores = sorted(zip(np.exp(common.mean(axis=0)), labels, strict=True))
+            told = ", ".join(f"{label} {score:.2f}" for score, label in scores)
+            yield f"**epsilon = {number(x)}**, mean ratio over the {len(common)} tables all ran on: {told}"
 
 
 def best_table(results: Results) -> Table:
@@ -141,27 +142,25 @@ def best_table(results: Results) -> Table:
 
     A peer that runs at another epsilon than it spends is left out where its honest twin was run.
     """
-    honest = [
-        label
-        for label in results.distinct("method")
-        if f"{label}, true epsilon" not in results.distinct("method")
-    ]
-    rows = []
-    for series, x, cell in results.cells():
-        found = {label: cell.where(method=label).summary("ratio") for label in honest}
-        ranked = sorted(((s, label) for label, s in found.items() if s), key=lambda pair: pair[0].mean)
-        ours = [pair for pair in ranked if not _foreign(cell, pair[1])]
-        if not ranked or not ours:
-            continue
-        (best, label), (own, own_label) = ranked[0], ours[0]
-        remark = ""
-        if label != own_label:
-            close = own.mean - best.mean < 2 * math.hypot(best.se, own.se)
-            remark = f"{'tie with ours' if close else '**not ours**'}: {own_label} {own.mean:.3g}"
-        rows.append((series, number(x), label, f"{best.mean:.3g} ± {best.sd:.2g}", remark))
-    return Table(
-        ("table", "epsilon", "best private method", "ratio ± sd", "where ours is not the best"), tuple(rows)
-    )
+    labels = results.distinct("method")
+    honest = [label for label in labels if f"{label}, true epsilon" not in labels]
+    best = {(series, x): _best(cell, honest) for series, x, cell in results.cells()}
+    xs = sorted(results.distinct("x"))
+    rows = [(series, *(best.get((series, x), "") for x in xs)) for series in results.distinct("series")]
+    return Table(("table", *(f"epsilon = {number(x)}" for x in xs)), tuple(rows))
+
+
+def _best(cell: Results, labels: Iterable[str]) -> str:
+    found = [(summary, label) for label in labels if (summary := cell.where(method=label).summary("ratio"))]
+    ranked = sorted(found, key=lambda pair: pair[0].mean)
+    ours = [pair for pair in ranked if not _foreign(cell, pair[1])]
+    if not ours:
+        return ""
+    (best, label), (own, own_label) = ranked[0], ours[0]
+    if label == own_label:
+        return f"{label} {best}"
+    close = own.mean - best.mean < 2 * math.hypot(best.se, own.se)
+    return f"{label} {best}, {'a tie with ours' if close else '**not ours**'}: {own_label} {own}"
 
 
 def _foreign(results: Results, label: str) -> bool:
@@ -174,10 +173,15 @@ def _verdicts(experiments: Iterable[Experiment], loaded: Loaded) -> Iterator[Blo
         for claim in experiment.claims:
             verdict = claim.judge(loaded.results[experiment.name])
             rows.append((experiment.paper, claim.text, verdict.outcome, verdict.why))
-    rows.sort(key=lambda row: row[2] == "not testable here")
-    if rows:
-        yield Heading("Published claims, judged")
-        yield Table(("source", "claim", "verdict", "what we measured"), tuple(rows))
+    if not rows:
+        return
+    yield Heading("Published claims, judged")
+    head = ("source", "claim", "verdict", "what we measured")
+    judged = tuple(row for row in rows if row[2] != "not testable here")
+    if judged:
+        yield Table(head, judged)
+    if open_ones := tuple(row for row in rows if row[2] == "not testable here"):
+        yield Table(head, open_ones, folded=f"{len(open_ones)} claims that cannot be tested here, and why")
 
 
 def _peer_notes(records: list[Record]) -> Iterator[Block]:
@@ -200,7 +204,7 @@ def _section(experiment: Experiment, results: Results) -> Iterator[Block]:
     yield table(experiment, results)
     if results.failed:
         errors = sorted({f"{r['method']}: {r['error']}" for r in results.failed})
-        yield Text(f"**{len(results.failed)} runs failed:** " + "; ".join(errors[:3]))
+        yield Text(f"**{len(results.failed)} runs failed:** " + "; ".join(errors[:4]))
 
 
 def _pictures(experiment: Experiment, results: Results, figures: Iterable[str]) -> Iterator[Picture]:
@@ -228,7 +232,7 @@ def table(experiment: Experiment, results: Results) -> Table:
         cells = []
         for own, mean in zip(found, means, strict=True):
             summary = own.summary(metric)
-            text = "" if summary is None else f"{summary.mean:.3g} ± {summary.sd:.2g}"
+            text = "" if summary is None else str(summary)
             if summary is not None and with_ratio:
                 text += f" ({own.mean('ratio'):.3g})"
             cells.append(f"**{text}**" if mean == best and len(labels) > 1 else text)

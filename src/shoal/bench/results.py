@@ -22,6 +22,9 @@ class Summary:
     low: float
     high: float
 
+    def __str__(self) -> str:
+        return f"{self.mean:.3g} ± {self.sd:.2g}" if self.n > 1 else f"{self.mean:.3g} (one run)"
+
     @property
     def se(self) -> float:
         """Standard error of the mean."""

@@ -27,6 +27,8 @@ T = TypeVar("T")
 _STILL = 1e-4
 # Swaps tried side by side: a constant, so that the result does not depend on the machine.
 _BATCH = 4
+# Fewer than this are clustered sooner than threads are started.
+_FEW_POINTS = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +114,8 @@ def weighted_kmeans(
     def run(centres: Array) -> WeightedClustering:
         return lloyd(columns, mass, centres, max_iter=max_iter, least_mass=least_mass)
 
-    best = min(_in_threads(lambda i: run(start(i)), range(n_starts)), key=lambda found: found.cost)
+    starts = _in_threads(lambda i: run(start(i)), range(n_starts), len(mass))
+    best = min(starts, key=lambda found: found.cost)
     if n_clusters > 1 and standing.any():
         best = _swap(best, columns, standing, run, rng, n_swaps)
     return best
@@ -209,12 +212,16 @@ def _swap(
             trial = best.centres.copy()
             trial[leave] = columns[:, pick]
             trials.append(trial)
-        found = min(_in_threads(run, trials), key=lambda f: f.cost)
+        found = min(_in_threads(run, trials, len(standing)), key=lambda f: f.cost)
         if found.cost < best.cost:
             best = found
     return best
 
 
-def _in_threads(task: Callable[[T], WeightedClustering], items: Sequence[T]) -> list[WeightedClustering]:
+def _in_threads(
+    task: Callable[[T], WeightedClustering], items: Sequence[T], n_points: int
+) -> list[WeightedClustering]:
+    if n_points < _FEW_POINTS:
+        return list(map(task, items))
     with ThreadPoolExecutor(min(os.cpu_count() or 1, len(items))) as pool:
         return list(pool.map(task, items))
