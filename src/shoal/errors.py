@@ -13,7 +13,7 @@
       BudgetExceeded                   the accountant refused: says asked, left and the gap
       DamagedFile                      a file broke off or changed while its rows were read; charges stay
       ReplayMismatch                   a replayed run asked something the transcript does not hold
-      DataUnavailable                  a data set is neither at hand nor to be downloaded; says where to put it
+      DataUnavailable                  a data set is not at hand nor to be downloaded; says where to put it
       ChecksumMismatch                 a data file is not the one that is known by its name
 
     ShoalWarning (UserWarning)

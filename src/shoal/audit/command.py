@@ -100,6 +100,8 @@ def _show(report: Any, as_json: bool, out: str | None) -> None:
         click.echo(json.dumps(report.to_dict(), indent=2, allow_nan=False))
         return
     console = Console()
+    if not console.is_terminal:
+        console = Console(width=200)  # in a file, lines need not fit a window
     console.print(rich_table(report))
     for name in dict.fromkeys(f.algorithm for f in report.findings):
         for epsilon in dict.fromkeys(f.epsilon for f in report.findings if f.algorithm == name):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 from pathlib import Path
+from textwrap import fill
 
 from rich.table import Table
 
@@ -25,15 +26,12 @@ _HOW = (
 def rich_table(report: Report) -> Table:
     """Make a table for the terminal, one line a finding."""
     table = Table(box=None, pad_edge=False)
-    for name in ("algorithm", "audit", "case"):
-        table.add_column(name)
-    for name in ("measured", "claimed"):
-        table.add_column(name, justify="right")
-    table.add_column("verdict")
+    for name in ("algorithm", "epsilon", "audit", "case", "measured", "claimed", "verdict"):
+        table.add_column(name, no_wrap=True, justify="right" if name in ("measured", "claimed") else "left")
     for f in report.findings:
         verdict = "[green]not detected[/]" if f.passed else "[bold red]leaks[/]"
         numbers = ("", "") if f.measured is None else (f"{f.measured:.3f}", f"{f.claimed:.4g} {f.currency}")
-        table.add_row(f"{f.algorithm} {f.epsilon:g}", f.audit, f.case, *numbers, verdict)
+        table.add_row(f.algorithm, f"{f.epsilon:g}", f.audit, f.case, *numbers, verdict)
     return table
 
 
@@ -42,10 +40,13 @@ def markdown(report: Report) -> str:
     lines = [
         "# Does it leak?",
         "",
-        f"Made by `shoal audit --all --runs {report.runs}` on {report.facts['date']}: {_versions(report)}. "
-        f"A run took {1000 * report.seconds_per_run:.1f} ms.",
+        fill(
+            f"Made by `shoal audit` with {report.runs:,} runs on {report.facts['date']}: {_versions(report)}. "
+            f"A run took {1000 * report.seconds_per_run:.1f} ms.",
+            120,
+        ),
         "",
-        _HOW.format(runs=report.runs, confidence=report.confidence),
+        fill(_HOW.format(runs=report.runs, confidence=report.confidence), 120),
         "",
         f"**{_summary(report)}**",
     ]

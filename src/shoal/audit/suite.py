@@ -139,7 +139,7 @@ def audit_noise(epsilon: float) -> Iterator[Finding]:
     laws = [*audit_samplers(epsilon), *audit_choosers(epsilon)]
     odd = min(laws, key=lambda law: law.worst.p_value)
     case, held = f"{len(laws)} samplers", all(law.passed for law in laws)
-    yield Finding(THE_GATE, epsilon, "law", case, held, str(odd), odd.measured, odd.charged, odd.currency)
+    yield Finding(THE_GATE, epsilon, "law", case, held, f"the oddest {odd}")
 
 
 @dataclass(frozen=True)

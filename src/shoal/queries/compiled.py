@@ -135,14 +135,20 @@ def add_block(block: Array, labels: Array, m: int, totals: Array) -> None:
 
 
 @fused
-def _score(block: Array, points: Array, half: Array, scores: Array) -> None:
-    """Write half norms minus inner products, in float32, of every centre and every row of a block."""
+def _rank(block: Array, points: Array, half: Array, scores: Array, two: Array, labels: Array) -> int:
+    """Score every centre and row of a block, in float32, and keep each row's least two and the best label.
+
+    A score is a half norm minus an inner product. Returns the side of the buffers that holds the result.
+    """
     rows = block.shape[1]
+    for i in range(rows):
+        two[0, i] = np.inf
+        two[1, i] = np.inf
+        labels[0, i] = 0
+    side = 0
     for j in range(0, points.shape[0], 4):
         s0, s1, s2, s3 = scores[j], scores[j + 1], scores[j + 2], scores[j + 3]
         h0, h1, h2, h3 = half[j], half[j + 1], half[j + 2], half[j + 3]
-        for i in range(rows):
-            s0[i], s1[i], s2[i], s3[i] = h0, h1, h2, h3
         p0, p1, p2, p3 = points[j], points[j + 1], points[j + 2], points[j + 3]
         for c in range(0, points.shape[1], 4):
             x0, x1, x2, x3 = block[c], block[c + 1], block[c + 2], block[c + 3]
@@ -150,25 +156,20 @@ def _score(block: Array, points: Array, half: Array, scores: Array) -> None:
             p10, p11, p12, p13 = p1[c], p1[c + 1], p1[c + 2], p1[c + 3]
             p20, p21, p22, p23 = p2[c], p2[c + 1], p2[c + 2], p2[c + 3]
             p30, p31, p32, p33 = p3[c], p3[c + 1], p3[c + 2], p3[c + 3]
-            for i in range(rows):
-                y0, y1, y2, y3 = x0[i], x1[i], x2[i], x3[i]
-                s0[i] = s0[i] - p00 * y0 - p01 * y1 - p02 * y2 - p03 * y3
-                s1[i] = s1[i] - p10 * y0 - p11 * y1 - p12 * y2 - p13 * y3
-                s2[i] = s2[i] - p20 * y0 - p21 * y1 - p22 * y2 - p23 * y3
-                s3[i] = s3[i] - p30 * y0 - p31 * y1 - p32 * y2 - p33 * y3
-
-
-@part
-def _two_best(scores: Array, two: Array, labels: Array) -> int:
-    """Find each row's least two scores and the label of the least; return which side of the buffers."""
-    rows = scores.shape[1]
-    for i in range(rows):
-        two[0, i] = np.inf
-        two[1, i] = np.inf
-        labels[0, i] = 0
-    side = 0
-    for j in range(0, scores.shape[0], 4):
-        s0, s1, s2, s3 = scores[j], scores[j + 1], scores[j + 2], scores[j + 3]
+            if c == 0:
+                for i in range(rows):
+                    y0, y1, y2, y3 = x0[i], x1[i], x2[i], x3[i]
+                    s0[i] = h0 - p00 * y0 - p01 * y1 - p02 * y2 - p03 * y3
+                    s1[i] = h1 - p10 * y0 - p11 * y1 - p12 * y2 - p13 * y3
+                    s2[i] = h2 - p20 * y0 - p21 * y1 - p22 * y2 - p23 * y3
+                    s3[i] = h3 - p30 * y0 - p31 * y1 - p32 * y2 - p33 * y3
+            else:
+                for i in range(rows):
+                    y0, y1, y2, y3 = x0[i], x1[i], x2[i], x3[i]
+                    s0[i] = s0[i] - p00 * y0 - p01 * y1 - p02 * y2 - p03 * y3
+                    s1[i] = s1[i] - p10 * y0 - p11 * y1 - p12 * y2 - p13 * y3
+                    s2[i] = s2[i] - p20 * y0 - p21 * y1 - p22 * y2 - p23 * y3
+                    s3[i] = s3[i] - p30 * y0 - p31 * y1 - p32 * y2 - p33 * y3
         j0, j1, j2, j3 = np.int32(j), np.int32(j + 1), np.int32(j + 2), np.int32(j + 3)
         old_best, old_second, old_label = two[2 * side], two[2 * side + 1], labels[side]
         side = 1 - side
@@ -228,8 +229,7 @@ def nearest(
     for start in range(0, n, rows):
         m = min(rows, n - start)
         load_block(columns, start, m, block)
-        _score(block, points, half, scores)
-        side = _two_best(scores, two, labels)
+        side = _rank(block, points, half, scores, two, labels)
         found = labels[side]
         _settle(block, m, centres, norms, gap, scores, two[2 * side], two[2 * side + 1], found, row)
         if kept.size:
