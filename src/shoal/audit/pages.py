@@ -41,8 +41,8 @@ def markdown(report: Report) -> str:
         "# Does it leak?",
         "",
         fill(
-            f"Made by `shoal audit` with {report.runs:,} runs on {report.facts['date']}: {_versions(report)}. "
-            f"A run took {1000 * report.seconds_per_run:.1f} ms.",
+            f"Made by `shoal audit` on {report.facts['date']}, {report.runs:,} runs on each table: "
+            f"{_versions(report)}. A run took {1000 * report.seconds_per_run:.1f} ms.",
             120,
         ),
         "",
