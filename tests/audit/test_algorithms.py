@@ -1,14 +1,19 @@
 """Every algorithm of the registry passes every audit at epsilon 0.5, 1 and 3."""
 
+import warnings
+
 import numpy as np
+import pandas as pd
 import pytest
 
+from shoal import DPLloyd
 from shoal.algorithms import REGISTRY, Status
 from shoal.audit.canaries import CANARIES, canary
 from shoal.audit.choices import audit_choosers
 from shoal.audit.exact import audit_laws_exactly
 from shoal.audit.laws import audit_samplers
 from shoal.audit.suite import EPSILONS, Subject, cases_for
+from shoal.errors import MostlyNoise
 from shoal.mechanisms import SeededEntropy
 
 ALGORITHMS = [name for name, row in REGISTRY.items() if row.status is not Status.CLAIMED_ONLY]
@@ -88,3 +93,15 @@ def test_the_jump_is_where_a_grid_changes():
         pair = canary("jump", epsilon)
         before, after = (round(np.sqrt(len(table) * epsilon / 10)) for table in (pair.D, pair.D_prime))
         assert (before, after) == (7, 8)
+
+
+@pytest.mark.parametrize("how", [{}, {"bounds": None}, {"missing": "drop"}, {"unit": "who", "max_rows": 2}])
+def test_a_cell_too_large_for_a_double_is_not_warned_of(how):
+    # Found by an audit: numpy warned of such a cell, and only if there was one.
+    rows = np.full((30, 1), 0.5, dtype=np.longdouble)
+    rows[7] = np.longdouble("1e4000")
+    table = pd.DataFrame({"x": rows[:, 0], "who": np.arange(30) // 3}) if "unit" in how else rows
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", MostlyNoise)
+        DPLloyd(1, **{"epsilon": 5.0, "bounds": (-1, 1), **how}).fit(table)

@@ -166,7 +166,7 @@ def test_the_filter_errs_within_its_bound(d, kind):
     block = np.zeros((d // 4 * 4 + 4, 8), dtype=np.float32)
     block[:d] = chunk(steps)
     scores = np.empty((8, 8), dtype=np.float32)
-    compiled._score.py_func(block, points, half, scores)
+    compiled._rank.py_func(block, points, half, scores, np.empty((4, 8), np.float32), np.empty((2, 8), int))
     true = (norms[:, np.newaxis] - 2 * centres @ steps) / (2 * ONE**2)
     finite = np.isfinite(half)
     assert np.abs(scores[finite] - true[finite]).max() <= gap / 2

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from shoal.domain.bounds import Bounds
 from shoal.domain.chunk import Chunk
-from shoal.domain.lattice import STEPS, decode, encode
+from shoal.domain.lattice import STEPS, as_doubles, decode, encode
 from shoal.domain.magnitude import encode_bucket
 from shoal.domain.schema import Schema
 from shoal.domain.unit import Unit
@@ -109,7 +109,7 @@ class Domain:
                 incomplete |= encode(values, self.bounds.lower[j], self.bounds.upper[j], out[j])
         steps = None
         if self.max_weight is not None:
-            given = np.full(n, np.inf) if weights is None else np.asarray(weights, dtype=np.float64)
+            given = np.full(n, np.inf) if weights is None else as_doubles(weights)
             # Clip before dividing: a huge weight over a small maximum would overflow.
             shares = np.clip(np.nan_to_num(given, nan=0.0), 0.0, self.max_weight) / self.max_weight
             steps = np.floor(shares * STEPS).astype(np.int32)

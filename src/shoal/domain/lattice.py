@@ -44,10 +44,17 @@ def encode(
     array([-1. ,  1. ,  0.5,  0. ], dtype=float32)
     """
     missing = np.empty(len(values), dtype=np.bool_)
-    for start in range(0, len(values), _BLOCK):
-        block = slice(start, start + _BLOCK)
-        missing[block] = _encode_block(values[block], lower, upper, out[block])
+    with np.errstate(all="ignore"):  # a warning about a cell would tell of it
+        for start in range(0, len(values), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            missing[block] = _encode_block(values[block], lower, upper, out[block])
     return missing
+
+
+def as_doubles(values: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Return cells as doubles, in silence: numpy would warn of a long double that is too large for one."""
+    with np.errstate(all="ignore"):
+        return np.asarray(values, dtype=np.float64)
 
 
 def _encode_block(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from shoal.domain.lattice import STEPS
+from shoal.domain.lattice import STEPS, as_doubles
 
 # Powers of two told apart; anything smaller or larger falls in the outermost bucket of its sign.
 _LOWEST, _HIGHEST = -64, 63
@@ -27,7 +27,7 @@ def bucket(values: npt.NDArray[np.generic]) -> npt.NDArray[np.int64]:
     >>> [edges(int(b)) for b in bucket(np.array([-74.0, 0.0, 1.0, 3.0]))]
     [(-128.0, -64.0), (0.0, 0.0), (1.0, 2.0), (2.0, 4.0)]
     """
-    exact = np.asarray(values, dtype=np.float64)
+    exact = as_doubles(values)
     finite = np.isfinite(exact)
     safe = np.where(finite, exact, 0.0)
     # frexp gives |x| = m 2^e with m in [1/2, 1): the power is e - 1, exactly.

@@ -121,17 +121,21 @@ def load_block(columns: Array, start: int, m: int, block: Array) -> None:
 
 
 @part
-def add_block(block: Array, labels: Array, m: int, totals: Array) -> None:
-    """Add a block to `totals` (n_columns / 4, k, 4), in float64, which holds these sums exactly."""
+def add_block(block: Array, d: int, labels: Array, m: int, totals: Array) -> None:
+    """Add d columns and one of ones to `totals` (d // 4 + 1, k, 4): float64 holds the sums exactly."""
     for group in range(totals.shape[0]):
         into = totals[group]
         x0, x1, x2, x3 = block[4 * group], block[4 * group + 1], block[4 * group + 2], block[4 * group + 3]
-        for i in range(m):
-            cell = np.uint64(np.uint32(labels[i]))
-            into[cell, 0] += np.float64(x0[i])
-            into[cell, 1] += np.float64(x1[i])
-            into[cell, 2] += np.float64(x2[i])
-            into[cell, 3] += np.float64(x3[i])
+        if 4 * group == d:  # the column of ones by itself
+            for i in range(m):
+                into[np.uint64(np.uint32(labels[i])), 0] += 1.0
+        else:
+            for i in range(m):
+                cell = np.uint64(np.uint32(labels[i]))
+                into[cell, 0] += np.float64(x0[i])
+                into[cell, 1] += np.float64(x1[i])
+                into[cell, 2] += np.float64(x2[i])
+                into[cell, 3] += np.float64(x3[i])
 
 
 @fused
@@ -236,7 +240,7 @@ def nearest(
             for i in range(m):
                 kept[start + i] = found[i]
         if totals.size:
-            add_block(block, found, m, totals)
+            add_block(block, columns.shape[0], found, m, totals)
 
 
 @part
@@ -283,4 +287,4 @@ def weighted(
             for i in range(m):
                 kept[start + i] = found[i]
         if totals.size:
-            add_block(block, found, m, totals)
+            add_block(block, columns.shape[0], found, m, totals)

@@ -107,4 +107,4 @@ def nearest_of_few(
             for i in range(m):
                 kept[start + i] = labels[i]
         if totals.size:
-            add_block(block, labels, m, totals)
+            add_block(block, columns.shape[0], labels, m, totals)

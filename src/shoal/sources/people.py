@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from shoal.domain.lattice import as_doubles
 from shoal.sources.columns import Piece, Values, Words
 
 Hashes = npt.NDArray[np.uint64]
@@ -68,7 +69,7 @@ class Keeper:
         usable = np.ones(piece.n_rows, dtype=np.bool_)
         if self._drop_incomplete:
             for values in piece.columns:
-                usable &= np.isfinite(np.asarray(values, dtype=np.float64))
+                usable &= np.isfinite(as_doubles(values))
         self._alone.append(places[usable & (people < 0)])
         named = usable & (people >= 0)
         rows = _Rows(people[named], hash_rows(cells, seeds)[named], places[named])
@@ -166,7 +167,7 @@ def hash_rows(columns: Sequence[Values], seeds: Hashes) -> Hashes:
     """Mix the cells of each row into its seed, to 63 bits. Equal rows have equal hashes, of whatever type."""
     state = seeds
     for values in columns:
-        cells = np.asarray(values, dtype=np.float64) + 0.0  # a new array, and no minus zero
+        cells = as_doubles(values) + 0.0  # a new array, and no minus zero
         cells[np.isnan(cells)] = np.nan
         state = _mix(state ^ cells.view(np.uint64))
     return state >> np.uint64(1)  # below any limit
