@@ -29,6 +29,7 @@ def test_better_counts_cells(results):
     assert better("a", "b", share=0.9)(mixed).outcome == "does not hold"
     assert better("a", "b", share=0.9, x=(0, 1))(mixed).outcome == "holds"
     assert better("a", "b", data=("elsewhere",))(mixed).outcome == "not testable here"
+    assert better("b", "a", share=0.9, but=("s", 1.5))(mixed).outcome == "holds"
 
 
 def test_better_compares_means_over_runs(made_up):

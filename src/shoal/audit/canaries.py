@@ -96,7 +96,7 @@ def corner(_: float) -> Canary:
 def jump(epsilon: float) -> Canary:
     """(d) A number of rows at which a rule jumps: the side of a grid of Su et al., sqrt(N epsilon / 10)."""
     # From 7 to 8 cells: as telling as from 22 to 23, at 5,062 rows, and ten times as quick.
-    n = math.floor(7.5**2 * 10 / epsilon)
+    n = math.ceil(7.5**2 * 10 / epsilon) - 1
     crowd = _at(0.25, 0.25, n=n)
     return Canary(
         "jump",

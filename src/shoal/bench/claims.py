@@ -66,6 +66,7 @@ def better(
     share: float = 0.5,
     data: tuple[str, ...] = (),
     x: tuple[float, float] = (0.0, math.inf),
+    but: tuple[str, float] = ("", 0.0),
 ) -> Callable[[Results], Verdict]:
     """Check that the mean of `a` is below that of `b` in more than a share of the cells.
 
@@ -81,12 +82,14 @@ def better(
         Which tables; all if empty.
     x : (float, float)
         From and to which value of what is varied.
+    but : (str, float)
+        A table that the claim leaves out below a value.
     """
 
     def check(results: Results) -> Verdict:
         wins, ratios = 0, []
         for series, at, cell in results.cells():
-            if (data and series not in data) or not x[0] <= at <= x[1]:
+            if (data and series not in data) or not x[0] <= at <= x[1] or (series == but[0] and at < but[1]):
                 continue
             pair = cell.where(method=a).mean(metric), cell.where(method=b).mean(metric)
             if all(map(math.isfinite, pair)):
