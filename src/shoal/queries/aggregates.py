@@ -8,7 +8,6 @@ adding a row to a cell changes the integer vector (values, W * count, cost) by a
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -71,8 +70,8 @@ class Ball:
     radius: float
 
     def __post_init__(self) -> None:
-        if not 1 / STEPS <= self.radius < math.inf:
-            raise InvalidInput(f"a ball of radius {self.radius} is not at least {1 / STEPS:g} and finite")
+        if not 1 / STEPS <= self.radius < 1024:  # 2^30 steps: the kernels' integers
+            raise InvalidInput(f"a ball of radius {self.radius} is not between {1 / STEPS:g} and 1024")
 
 
 def exact_weighted(
