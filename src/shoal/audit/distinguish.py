@@ -15,7 +15,7 @@ from shoal.accounting import budget_of
 from shoal.audit.columns import columns_of
 from shoal.audit.events import Scores, choose
 from shoal.audit.runs import Mechanism, Runs, collect, workers
-from shoal.audit.sights import Fit, Statistics
+from shoal.audit.sights import RAISED, Fit, Statistics
 from shoal.errors import InvalidInput
 
 FEWEST_RUNS = 20
@@ -186,12 +186,8 @@ def _callable(mechanism: Any) -> Mechanism:
 
 def _check_it_ran(both: tuple[Runs, Runs]) -> None:
     # Raising on one table only is a leak; raising always means that nothing was audited.
-    if all(part.path != "type of exception" for runs in both for layout in runs.layouts for part in layout):
-        return
-    succeeded = any(
-        all(part.path != "type of exception" for part in layout) for runs in both for layout in runs.layouts
-    )
-    if not succeeded:
+    layouts = [layout for runs in both for layout in runs.layouts]
+    if all(any(part.path == RAISED for part in layout) for layout in layouts):
         errors = [text for text in both[0].texts.values() if ": " in text]
         raise InvalidInput(f"the mechanism raised in every run, so nothing was audited: {errors[0]}")
 

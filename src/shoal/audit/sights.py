@@ -17,9 +17,10 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import lru_cache
 from hashlib import blake2b
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -32,8 +33,7 @@ LARGEST_ARRAY = 256
 _OPAQUE = (FunctionType, BuiltinFunctionType, MethodType, ModuleType, type, np.random.Generator)
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """Where some numbers of a sight come from: an array of this shape, or one hashed text."""
 
     path: Path
@@ -55,6 +55,10 @@ class Sight:
 
     def number(self, path: Path, value: Any) -> None:
         """Note an array of numbers."""
+        if type(value) is float:
+            self.parts.append(Part(path, (), False))
+            self.values.append([value])
+            return
         array = np.asarray(value, dtype=np.float64)
         if array.size > LARGEST_ARRAY:
             flat = array.ravel()
@@ -62,24 +66,25 @@ class Sight:
             self.number(path + ".sum", flat.sum())
             self.number(path + ".squares", (flat**2).sum())
             array = flat[np.linspace(0, flat.size - 1, LARGEST_ARRAY).astype(np.int64)]
-        self.parts.append(Part(path, array.shape, is_text=False))
+        self.parts.append(Part(path, array.shape, False))
         self.values.append(array.ravel())
 
     def text(self, path: Path, value: str) -> None:
         """Note a text by its hash, which a float holds exactly."""
-        code = float(int.from_bytes(blake2b(value.encode(), digest_size=6).digest(), "big"))
+        code = _code(value)
         self.texts.setdefault(code, value if len(value) <= 200 else value[:200] + "...")
-        self.parts.append(Part(path, (), is_text=True))
-        self.values.append(np.array([code]))
+        self.parts.append(Part(path, (), True))
+        self.values.append([code])
 
     def walk(self, path: Path, value: Any) -> None:
         """Take a value apart; an object that is met again says nothing new."""
-        if value is None or isinstance(value, bool | np.bool_ | str | bytes | Enum):
+        kind = type(value)
+        if kind is str or value is None or isinstance(value, bool | np.bool_ | str | bytes | Enum):
             self.text(path, str(value))
+        elif kind is float:
+            self.number(path, value)
         elif isinstance(value, numbers.Number):
-            self.number(
-                path, complex(value).real if isinstance(value, numbers.Complex) else float(str(value))
-            )
+            self._scalar(path, value)
         elif isinstance(value, _OPAQUE):
             return
         elif isinstance(value, np.ndarray):
@@ -94,11 +99,22 @@ class Sight:
             for name, inner in _members(value):
                 self.walk(f"{path}{name}" if path else name.lstrip("."), inner)
 
+    def _scalar(self, path: Path, value: Any) -> None:
+        try:
+            self.number(path, float(value))
+        except (OverflowError, TypeError, ValueError):  # too large, complex, or a signalling NaN
+            self.text(path, str(value))
+
     def _array(self, path: Path, value: npt.NDArray[Any]) -> None:
         if value.dtype.kind in "fiub":
             self.number(path, value)
         else:
             self.text(path, str(value.tolist()))
+
+
+@lru_cache(maxsize=4096)
+def _code(text: str) -> float:
+    return float(int.from_bytes(blake2b(text.encode("utf-8", "replace"), digest_size=6).digest(), "big"))
 
 
 def _members(value: Any) -> Iterator[tuple[str, Any]]:
@@ -119,22 +135,25 @@ def _members(value: Any) -> Iterator[tuple[str, Any]]:
         yield from ((f".{name}", inner) for name, inner in getattr(value, "__dict__", {}).items())
 
 
+# A part of this name says that a run has raised.
+RAISED = "type of exception"
+
 Statistics: TypeAlias = Mapping[str, Callable[[Any], Any]]
 
 
 def look(mechanism: Callable[..., Any], table: Any, seed: int | None, statistics: Statistics) -> Sight:
     """Run a mechanism once and note what it returned, raised, warned of, logged and printed."""
-    sight, heard = Sight(), io.StringIO()
+    sight, heard, output, raised = Sight(), io.StringIO(), None, "nothing"
     with _listening(heard):
         try:
             output = mechanism(table) if seed is None else mechanism(table, seed)
-            raised = "nothing"
-            sight.walk("" if hasattr(output, "__dict__") else "output", output)
-            for name, statistic in statistics.items():
-                sight.walk(name, statistic(output))
         except Exception as error:  # whatever it raises is something to be seen
             raised = f"{type(error).__name__}: {error}"
-            sight.text("type of exception", type(error).__name__)
+            sight.text(RAISED, type(error).__name__)
+    if raised == "nothing":
+        sight.walk("" if hasattr(output, "__dict__") else "output", output)
+        for name, statistic in statistics.items():
+            sight.walk(name, statistic(output))
     sight.text("exception", raised)
     log = heard.getvalue()
     sight.text("log", log)
