@@ -1,7 +1,9 @@
 """Public values survive the way to text and back, and nothing else comes back."""
 
 import json
+import pkgutil
 from fractions import Fraction
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from shoal import queries
 from shoal.accounting import ZCDP, Accountant, Approx, Charge, Pure
 from shoal.algorithms import REGISTRY
 from shoal.domain import Bounds, Domain, Field, Schema, Unit
@@ -23,6 +26,9 @@ from shoal.queries import (
     NoisyCounts,
     NoisySums,
     Offset,
+    Projected,
+    ProjectedLoss,
+    Projection,
     Value,
     Voronoi,
     WithCost,
@@ -35,6 +41,8 @@ VALUES = [
     Voronoi(ANCHORS),
     Grid((2, 3)),
     Marginal(1, 32),
+    Projected(Projection(ANCHORS), Grid((2, 3))),
+    ProjectedLoss(Projection(ANCHORS), ClusterCost(ANCHORS[np.newaxis])),
     Value(),
     Offset(ANCHORS, Box(0.5)),
     WithCost(Offset(ANCHORS, Ball(1))),
@@ -105,18 +113,21 @@ def test_every_partition_and_statistic_is_registered():
     import shoal.queries.losses as losses
     import shoal.queries.partitions as partitions
 
-    for module, protocol, verb in [
-        (partitions, partitions.Partition, "assign"),
-        (aggregates, aggregates.RowStat, "exact_totals"),
-        (losses, losses.Loss, "exact_losses"),
+    modules = [
+        import_module(f"shoal.queries.{found.name}")
+        for found in pkgutil.iter_modules(queries.__path__)
+        if not found.name.startswith("compiled")
+    ]
+    for protocol, verb in [
+        (partitions.Partition, "assign"),
+        (aggregates.RowStat, "exact_totals"),
+        (losses.Loss, "exact_losses"),
     ]:
         concrete = {
             kind
+            for module in modules
             for kind in vars(module).values()
-            if isinstance(kind, type)
-            and hasattr(kind, verb)
-            and kind is not protocol
-            and kind.__module__ == module.__name__
+            if isinstance(kind, type) and hasattr(kind, verb) and not getattr(kind, "_is_protocol", False)
         }
         assert concrete == set(MEMBERS[protocol])
 

@@ -11,6 +11,7 @@ from shoal.queries.live import LiveCurator, Source
 from shoal.queries.losses import ClusterCost, Loss
 from shoal.queries.noise import Noise
 from shoal.queries.partitions import Grid, Marginal, Partition, Voronoi
+from shoal.queries.projections import Projected, ProjectedLoss, Projection
 from shoal.queries.rehearsal import RehearsalCurator
 from shoal.queries.replay import ReplayCurator
 from shoal.queries.transcript import Transcript
@@ -31,6 +32,9 @@ __all__ = [
     "NoisySums",
     "Offset",
     "Partition",
+    "Projected",
+    "ProjectedLoss",
+    "Projection",
     "RehearsalCurator",
     "ReplayCurator",
     "RowStat",

@@ -22,13 +22,14 @@ from shoal.errors import InvalidRelease
 from shoal.queries.aggregates import Offset, RowStat, Value, WithCost
 from shoal.queries.losses import ClusterCost, Loss
 from shoal.queries.partitions import Grid, Marginal, Partition, Voronoi
+from shoal.queries.projections import Projected, ProjectedLoss
 
 Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
 
 MEMBERS: dict[type, tuple[type, ...]] = {
-    Partition: (Grid, Marginal, Voronoi),
+    Partition: (Grid, Marginal, Projected, Voronoi),
     RowStat: (Offset, Value, WithCost),
-    Loss: (ClusterCost,),
+    Loss: (ClusterCost, ProjectedLoss),
 }
 """Which values may stand for a protocol. A new kind of partition, statistic or loss is one name here."""
 
@@ -97,7 +98,7 @@ def from_plain(wanted: Any, value: Any, store: Mapping[str, npt.NDArray[Any]] | 
     >>> from_plain(Partition, {"class": "Exploit"})
     Traceback (most recent call last):
         ...
-    shoal.errors.InvalidRelease: a Grid or Marginal or Voronoi is wanted, got 'Exploit'
+    shoal.errors.InvalidRelease: a Grid or Marginal or Projected or Voronoi is wanted, got 'Exploit'
     """
     if wanted is Any:
         return value
