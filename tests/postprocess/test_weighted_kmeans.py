@@ -88,10 +88,29 @@ def test_bad_counts():
 @pytest.mark.parametrize("how", ["published", "ward", "kmeans"])
 def test_merging_negative_sizes_stays_inside(how):
     centres = np.array([[-0.9], [-0.8], [0.8], [0.9]])
-    merged, sizes = merge(centres, np.array([-5.0, 4.0, 3.0, -2.0]), 2, 1.0, how, np.random.default_rng(0))
+    merged, labels = merge(centres, np.array([-5.0, 4.0, 3.0, -2.0]), 2, 1.0, how, np.random.default_rng(0))
     assert merged.min() >= -0.9
     assert merged.max() <= 0.9
-    assert sizes.sum() == pytest.approx(0.0)
+    assert labels[0] == labels[1] != labels[2] == labels[3]
+
+
+@pytest.mark.parametrize("how", ["published", "ward", "kmeans"])
+def test_merging_measures_in_stretched_columns(how):
+    # Two rows of two: which pairs belong together depends on the unit of each column.
+    centres, sizes = np.array([[-0.5, -0.4], [-0.5, 0.4], [0.5, -0.4], [0.5, 0.4]]), np.ones(4)
+    for stretch, pairs in (((1.0, 1.0), [0, 0, 1, 1]), ((0.1, 1.0), [0, 1, 0, 1])):
+        rng = np.random.default_rng(0)
+        merged, labels = merge(centres, sizes, 2, 1.0, how, rng, np.array(stretch))
+        assert (labels == labels[0]).tolist() == (np.array(pairs) == 0).tolist()
+        assert np.allclose(merged[labels[0]], centres[np.array(pairs) == 0].mean(axis=0))
+
+
+def test_a_column_of_no_width_is_left_in_the_middle():
+    points = np.array([[-0.5, 0.3], [0.5, -0.3]])
+    rng = np.random.default_rng(0)
+    found = weighted_kmeans(points, np.ones(2), 2, rng, stretch=np.array([1.0, 0.0]))
+    assert np.allclose(np.sort(found.centres[:, 0]), [-0.5, 0.5])
+    assert not found.centres[:, 1].any()
 
 
 def test_packing_spreads_points():

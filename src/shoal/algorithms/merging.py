@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from shoal.accounting.plan import Plan, equal, weighted
 from shoal.algorithms.clustering import Clustering
@@ -18,6 +19,7 @@ from shoal.postprocess.merge import Merge, merge
 from shoal.postprocess.recentre import smallest_count
 from shoal.queries import Curator, Noise
 
+Array = npt.NDArray[np.float64]
 Variant: TypeAlias = Literal["average_k", "allocation_k", "average_nk", "allocation_nk"]
 
 # Ni et al., section 4: three thirds of the rounds get epsilon/24, /12 and /8 each of twelve.
@@ -71,14 +73,37 @@ def merge_to(found: Clustering, n_clusters: int, how: Merge, curator: Curator) -
     """Merge a clustering's centres, with the errors that their noise gives the merged ones."""
     least = smallest_count(found.size_sd)
     rng = curator.public_rng("starts of the merge")
-    centres, sizes = merge(found.centres, found.sizes, n_clusters, least, how, rng)
-    parts = len(found.centres) / n_clusters
-    # A merged centre averages about this many, so its error is a typical one's over the root of that.
-    typical = np.median(found.centre_sd, axis=0) / np.sqrt(parts)
+    stretch = curator.domain.stretch
+    centres, labels = merge(found.centres, found.sizes, n_clusters, least, how, rng, stretch)
+    merged = np.clip(centres, -1.0, 1.0)
+    parts = np.bincount(labels, minlength=n_clusters)
     return replace(
         found,
-        centres=np.clip(centres, -1.0, 1.0),
-        sizes=sizes,
-        centre_sd=np.tile(typical, (n_clusters, 1)),
-        size_sd=found.size_sd * float(np.sqrt(parts)),
+        centres=merged,
+        sizes=np.bincount(labels, found.sizes, n_clusters).astype(np.float64),
+        centre_sd=merged_sd(found, merged, labels, least),
+        # One number for all groups: that of the group with the most parts.
+        size_sd=found.size_sd * float(np.sqrt(parts.max())),
     )
+
+
+def merged_sd(found: Clustering, merged: Array, labels: npt.NDArray[np.int64], least: float) -> Array:
+    """Return the standard error of every merged centre C, the sum over its parts of w c over the sum of w.
+
+    A part that rests on rows has w c = S, its noisy sum, so to first order it adds the noise of S - C n. One
+    that does not has w = least and c as it was before: it pulls C away from its rows by w (c - C), all of
+    which is taken for error. A merged centre of such parts alone rests on no rows.
+    """
+    rests = np.isfinite(found.centre_sd).all(axis=1, keepdims=True)
+    weights = np.maximum(found.sizes, least)[:, np.newaxis]
+    own, to = found.centres, merged[labels]
+    spread = np.where(rests, found.centre_sd, 0.0)
+    # (w sd)^2 is the variance of S - c n; what n adds is to be had for C in place of c.
+    noise = (weights * spread) ** 2 + (to**2 - own**2) * found.size_sd**2
+    parts = np.where(rests, np.maximum(noise, 0.0), (weights * (own - to)) ** 2)
+    variance, total = np.zeros_like(merged), np.zeros((len(merged), 1))
+    np.add.at(variance, labels, parts)
+    np.add.at(total, labels, weights)
+    known = np.zeros((len(merged), 1), dtype=np.bool_)
+    np.logical_or.at(known, labels, rests)
+    return np.where(known, np.sqrt(variance) / np.maximum(total, least), np.inf)

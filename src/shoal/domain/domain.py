@@ -77,12 +77,15 @@ class Domain:
     @property
     def metric(self) -> npt.NDArray[np.float64] | None:
         """Column weights of the squared distance between scaled rows, or None when all are one."""
-        if self.scaling == "bounds":
-            return None
+        return None if self.scaling == "bounds" else self.stretch**2
+
+    @property
+    def stretch(self) -> npt.NDArray[np.float64]:
+        """What scaled columns are multiplied by so that plain distance is the one that is measured in."""
         half = self.bounds.half_width
         widest = float(half.max())
         # Only ratios matter for the nearest centre; dividing by the widest keeps them in range.
-        return (half / widest) ** 2 if widest > 0 else np.ones(self.n_columns)
+        return half / widest if self.scaling == "none" and widest > 0 else np.ones(self.n_columns)
 
     @property
     def length_unit(self) -> float:

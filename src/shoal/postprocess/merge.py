@@ -14,8 +14,14 @@ Merge: TypeAlias = Literal["published", "ward", "kmeans"]
 
 
 def merge(
-    centres: Array, sizes: Array, n_clusters: int, least: float, how: Merge, rng: np.random.Generator
-) -> tuple[Array, Array]:
+    centres: Array,
+    sizes: Array,
+    n_clusters: int,
+    least: float,
+    how: Merge,
+    rng: np.random.Generator,
+    stretch: Array | None = None,
+) -> tuple[Array, npt.NDArray[np.int64]]:
     """Merge centres by their noisy sizes.
 
     Parameters
@@ -33,29 +39,39 @@ def merge(
         Merge the closest pair (Ni et al.), the pair that costs least (Ward), or run weighted k-means.
     rng : numpy Generator
         Public randomness, for k-means.
+    stretch : ndarray of shape (d,), optional
+        What columns are multiplied by before distances are taken.
 
     Returns
     -------
-    centres, sizes : ndarrays of shape (n_clusters, d) and (n_clusters,)
-        Merged centres, and sums of the noisy sizes as they were.
+    merged : ndarray of shape (n_clusters, d)
+        Weighted means of what was merged.
+    labels : ndarray of shape (n,)
+        Which of them each centre went into.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> merge(np.array([[0.0], [0.2], [1.0]]), np.array([3.0, 1.0, 5.0]), 2, 1.0, "ward", rng)
     (array([[0.05],
-           [1.  ]]), array([4., 5.]))
+           [1.  ]]), array([0, 0, 1]))
     """
+    by = np.ones(centres.shape[1]) if stretch is None else stretch
     if how == "kmeans":
-        return _by_kmeans(centres, sizes, n_clusters, least, rng)
-    points, weights, totals = list(centres), list(np.maximum(sizes, least)), list(sizes)
+        found = weighted_kmeans(centres, np.maximum(sizes, least), n_clusters, rng, stretch=by).centres
+        gaps = (((centres[:, np.newaxis, :] - found[np.newaxis, :, :]) * by) ** 2).sum(axis=2)
+        return found, gaps.argmin(axis=1)
+    points, weights = list(centres), list(np.maximum(sizes, least))
+    labels = np.arange(len(points))
     while len(points) > n_clusters:
-        i, j = _closest(np.array(points), np.array(weights), ward=how == "ward")
+        i, j = _closest(np.array(points) * by, np.array(weights), ward=how == "ward")
         both = weights[i] + weights[j]
         points[i] = (weights[i] * points[i] + weights[j] * points[j]) / both
-        weights[i], totals[i] = both, totals[i] + totals[j]
-        del points[j], weights[j], totals[j]
-    return np.array(points), np.array(totals)
+        weights[i] = both
+        del points[j], weights[j]
+        labels[labels == j] = i
+        labels[labels > j] -= 1
+    return np.array(points), labels
 
 
 def _closest(points: Array, weights: Array, *, ward: bool) -> tuple[int, int]:
@@ -65,11 +81,3 @@ def _closest(points: Array, weights: Array, *, ward: bool) -> tuple[int, int]:
     gaps[np.tril_indices(len(points))] = np.inf
     i, j = np.unravel_index(int(gaps.argmin()), gaps.shape)
     return int(i), int(j)
-
-
-def _by_kmeans(
-    centres: Array, sizes: Array, n_clusters: int, least: float, rng: np.random.Generator
-) -> tuple[Array, Array]:
-    found = weighted_kmeans(centres, np.maximum(sizes, least), n_clusters, rng)
-    gaps = ((centres[:, np.newaxis, :] - found.centres[np.newaxis, :, :]) ** 2).sum(axis=2)
-    return found.centres, np.bincount(gaps.argmin(axis=1), sizes, n_clusters).astype(np.float64)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -61,6 +61,7 @@ def weighted_kmeans(
     least_mass: float = 0.0,
     noise: float = 0.0,
     n_swaps: int = 30,
+    stretch: Array | None = None,
 ) -> WeightedClustering:
     """Find centres of weighted points: many starts, Lloyd, then swaps of single centres.
 
@@ -84,6 +85,8 @@ def weighted_kmeans(
         Standard deviation of a weight's noise; k-means++ looks at weights above sqrt(2) of it.
     n_swaps : int
         Single centres moved elsewhere on trial, after the starts.
+    stretch : ndarray of shape (d,), optional
+        What columns are multiplied by before distances are taken.
 
     Returns
     -------
@@ -101,28 +104,36 @@ def weighted_kmeans(
     if n_clusters < 1 or n_starts < 1:
         raise InvalidInput(f"{n_clusters} centres from {n_starts} starts: at least 1 of each is wanted")
     d = points.shape[1]
-    columns, mass = np.ascontiguousarray(points.T), np.ascontiguousarray(weights, dtype=np.float64)
+    reach = np.ones(d) if stretch is None else stretch
+    columns = np.ascontiguousarray((points * reach).T)
+    mass = np.ascontiguousarray(weights, dtype=np.float64)
     standing = np.maximum(mass - np.sqrt(2) * noise, 0.0)
     seeds = rng.spawn(n_starts)
 
     def start(i: int) -> Array:
         # Packing knows nothing of the weights, so it also serves where none stands out.
         if i % 2 == 0 or not standing.any():
-            return pack(n_clusters, d, seeds[i])
+            return pack(n_clusters, d, seeds[i]) * reach
         return plus_plus(columns, standing, n_clusters, seeds[i])
 
     def run(centres: Array) -> WeightedClustering:
-        return lloyd(columns, mass, centres, max_iter=max_iter, least_mass=least_mass)
+        return lloyd(columns, mass, centres, max_iter=max_iter, least_mass=least_mass, reach=reach)
 
     starts = _in_threads(lambda i: run(start(i)), range(n_starts), len(mass))
     best = min(starts, key=lambda found: found.cost)
     if n_clusters > 1 and standing.any():
         best = _swap(best, columns, standing, run, rng, n_swaps)
-    return best
+    return replace(best, centres=best.centres / np.where(reach > 0, reach, 1.0))
 
 
 def lloyd(
-    columns: Array, weights: Array, centres: Array, *, max_iter: int, least_mass: float
+    columns: Array,
+    weights: Array,
+    centres: Array,
+    *,
+    max_iter: int,
+    least_mass: float,
+    reach: Array | float = 1.0,
 ) -> WeightedClustering:
     """Run Lloyd from given centres and return the best iterate.
 
@@ -138,6 +149,8 @@ def lloyd(
         Most rounds.
     least_mass : float
         A centre with less weight than this stays where it is.
+    reach : float or ndarray of shape (d,)
+        Half the width of the box that centres are kept in.
     """
     step = sweep()
     sums, masses = np.empty_like(centres), np.empty(len(centres))
@@ -149,7 +162,7 @@ def lloyd(
         heavy = masses > max(least_mass, 1e-12)
         moved = np.where(
             heavy[:, np.newaxis],
-            np.clip(sums / np.where(heavy, masses, 1.0)[:, np.newaxis], -1.0, 1.0),
+            np.clip(sums / np.where(heavy, masses, 1.0)[:, np.newaxis], -reach, reach),
             centres,
         )
         if np.abs(moved - centres).max() < _STILL:

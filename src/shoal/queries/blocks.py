@@ -78,6 +78,7 @@ def exact_block_totals(
     weights: npt.NDArray[np.int32] | None,
     blocks: npt.NDArray[np.int64],
     seeds: npt.NDArray[np.uint64],
+    stretch: Array | None = None,
 ) -> npt.NDArray[np.int64]:
     """Return the sum over blocks of their clamped centres, in steps of the range.
 
@@ -94,16 +95,23 @@ def exact_block_totals(
         others would move up one place, and every block could change.
     seeds : ndarray of shape (n_blocks,)
         Where each block's search starts; a block's own, so that other blocks' rows never touch it.
+    stretch : ndarray of shape (n_columns,), optional
+        What columns are multiplied by before distances are taken; public.
     """
     order = np.argsort(blocks, kind="stable")
-    ends = np.cumsum(np.bincount(blocks, minlength=question.n_blocks))
-    rows = columns[:, order].astype(np.float64)
+    full, sizes = np.unique(blocks, return_counts=True)
+    by = np.ones(len(columns)) if stretch is None else stretch
+    rows = columns[:, order].astype(np.float64) * by[:, np.newaxis]
+    reference, back = question.reference * by, np.where(by > 0, by, 1.0)
     heavy = np.ones(len(order)) if weights is None else weights[order] / STEPS
-    total = np.zeros(question.reference.shape, dtype=np.int64)
+    # There may be far more blocks than rows, where a noisy number of rows is large by chance.
+    total = _steps(question, reference / back) * (question.n_blocks - len(full))
     start = 0
-    for end, seed in zip(ends, seeds, strict=True):
+    for block, size in zip(full, sizes, strict=True):
+        end = start + size
         part = np.ascontiguousarray(rows[:, start:end])
-        total += _steps(question, _block_centres(part, heavy[start:end], question.reference, int(seed)))
+        found = _block_centres(part, heavy[start:end], reference, int(seeds[block]))
+        total += _steps(question, found / back)
         start = end
     return total
 
