@@ -25,7 +25,8 @@ def test_one_row_changes_one_block(seed, n_blocks, n, weighted):
     blocks, seeds = draw_blocks(SeededEntropy(seed), n + 1, n_blocks)
 
     def totals(m):
-        return exact_block_totals(ask, rows[:, :m], weights[:m] if weighted else None, blocks[:m], seeds)
+        heavy = weights[:m] if weighted else None
+        return exact_block_totals(ask, rows[:, :m], heavy, blocks[:m], seeds, np.array([1.0, seed % 3 / 2]))
 
     assert np.abs(totals(n + 1) - totals(n)).max() <= ask.change().width
 
@@ -59,6 +60,14 @@ def test_charges_add_up_to_the_budget(behind_gate, blobs):
         curator = behind_gate(blobs)
         algorithm.run(curator)
         assert float(sum(c.amount for c in curator.transcript.charges)) == pytest.approx(1.0, rel=1e-4)
+
+
+def test_a_huge_noisy_number_of_rows_does_no_harm(behind_gate, blobs):
+    # At this epsilon the paid-for number of rows is noise of fifty million.
+    for seed in range(3):
+        found = SampleAggregate(2, "3k").run(behind_gate(blobs, epsilon=1e-6, seed=seed))
+        assert np.isinf(found.predicted_sd) or found.predicted_sd > 1
+    assert SampleAggregate(2, "3k").n_blocks(1e12) == 1_000_000
 
 
 def test_no_blocks_is_an_error():

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from shoal.algorithms.clustering import Clustering
 from shoal.algorithms.grid import effective_epsilon
-from shoal.algorithms.rows import count_rows
+from shoal.algorithms.rows import count_rows, fewest_rows
 from shoal.errors import InvalidInput
 from shoal.queries import ClusterCost, Curator, Voronoi
 
@@ -79,7 +79,7 @@ class Genetic:
             centre_sd=np.full(cells.centres.shape, np.inf),
             size_sd=answer.sd,
             n_iter=generations,
-            predicted_sd=self.predicted_sd(n_rows, epsilon, generations),
+            predicted_sd=self.predicted_sd(fewest_rows(curator, n_rows, rest), epsilon, generations),
             domain=curator.domain,
         )
 

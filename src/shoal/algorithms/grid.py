@@ -15,7 +15,7 @@ import numpy as np
 
 from shoal.algorithms.bounds import SHARE_FOR_BOUNDS, estimate_bounds
 from shoal.algorithms.clustering import Clustering
-from shoal.algorithms.rows import count_rows
+from shoal.algorithms.rows import count_rows, surely
 from shoal.algorithms.synopsis import Synopsis
 from shoal.domain import Domain
 from shoal.errors import InvalidInput
@@ -209,19 +209,21 @@ class GridKMeans:
 def grid_clustering(curator: Curator, synopsis: Synopsis, found: WeightedClustering) -> Clustering:
     """Turn centres found on a synopsis into a clustering, with the errors that its noise gives them."""
     k, d = found.centres.shape
-    cells = synopsis.n_held / k
-    mass = np.maximum(found.masses, 1.0)
     # Noise of the sum over a cluster's cells of count * (cell - centre): Su et al. (9) has the same
     # second moment of a cube of volume 2^d / k.
     reach = math.sqrt((2 / k ** (1 / d)) ** 2 / 12)
-    spread = synopsis.sd * math.sqrt(cells) * reach / mass
-    predicted = synopsis.sd * math.sqrt(cells) * reach * k / max(synopsis.n_rows, 1.0)
+    noise = synopsis.noise / math.sqrt(k)
+    spread = noise * reach / np.maximum(found.masses, 1.0)
+    # Rows that were dropped are in no centre, so they do not help against the noise.
+    known = synopsis.cells is None and curator.n_rows is not None
+    rows = synopsis.rows if known else surely(synopsis.kept, synopsis.noise)
     return Clustering(
         centres=found.centres,
         sizes=found.masses,
         centre_sd=np.repeat(spread[:, np.newaxis], d, axis=1),
-        size_sd=synopsis.sd * math.sqrt(cells),
+        # Dropped rows may belong to any group: nothing from 0 to x has a deviation above x / 2.
+        size_sd=math.hypot(noise, synopsis.dropped / 2),
         n_iter=1,
-        predicted_sd=predicted,
+        predicted_sd=noise * reach * k / max(rows, 1.0),
         domain=curator.domain,
     )

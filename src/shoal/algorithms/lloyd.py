@@ -16,7 +16,7 @@ import numpy.typing as npt
 from shoal.accounting.plan import equal, growing, portion
 from shoal.algorithms.analysis import lloyd_error
 from shoal.algorithms.clustering import Clustering
-from shoal.algorithms.rows import count_rows
+from shoal.algorithms.rows import count_rows, surely
 from shoal.postprocess import centre_sd, pack, recentre
 from shoal.queries import Curator, Noise, Voronoi
 
@@ -92,7 +92,8 @@ def refine(curator: Curator, centres: Array, costs: tuple[Fraction, ...], noise:
     for cost in costs:
         answer = curator.sums(Voronoi(centres), cost=cost, noise=noise)
         centres = recentre(answer.sums, answer.counts, answer.count_sd, fallback=centres)
-    n_rows = max(float(curator.n_rows or answer.counts.sum()), 1.0)
+    noisy_rows = surely(float(answer.counts.sum()), answer.count_sd * math.sqrt(len(centres)))
+    n_rows = noisy_rows if curator.n_rows is None else max(float(curator.n_rows), 1.0)
     return Clustering(
         centres=Voronoi(centres).centres,
         sizes=answer.counts,

@@ -15,7 +15,7 @@ import numpy as np
 
 from shoal.algorithms.bounds import tighten
 from shoal.algorithms.clustering import Clustering
-from shoal.algorithms.rows import count_rows
+from shoal.algorithms.rows import count_rows, fewest_rows
 from shoal.postprocess import pack
 from shoal.queries import Curator, Marginal, Noise, Voronoi
 
@@ -25,6 +25,8 @@ Range: TypeAlias = Literal["loose", "tight", "helper"]
 # The published algorithm releases no sizes; this much of the budget pays for them.
 SHARE_FOR_SIZES = Fraction(1, 20)
 _INTERVALS = 32
+# Each takes memory, and a noisy number of rows may be anything.
+_MOST_BLOCKS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,10 @@ class SampleAggregate:
         reference = pack(k, d, curator.public_rng("centres to match to"))
         lower, upper = tuple(low for low, _ in pairs), tuple(high for _, high in pairs)
         reference = np.clip(reference, lower, upper)
-        answer = curator.blocks(self.n_blocks(n_rows), reference, (lower, upper), cost=cost, noise=self.noise)
+        blocks = self.n_blocks(n_rows)
+        answer = curator.blocks(blocks, reference, (lower, upper), cost=cost, noise=self.noise)
+        # A block of fewer than k rows answers with public centres: then there is no noise, and no signal.
+        filled = fewest_rows(curator, n_rows, rest) >= k * blocks
         sizes = curator.histogram(Voronoi(answer.means), cost=SHARE_FOR_SIZES)
         return Clustering(
             centres=Voronoi(answer.means).centres,
@@ -73,7 +78,7 @@ class SampleAggregate:
             centre_sd=np.tile(answer.sd, (k, 1)),
             size_sd=sizes.sd,
             n_iter=1,
-            predicted_sd=float(answer.sd.max()),
+            predicted_sd=float(answer.sd.max()) if filled else math.inf,
             domain=curator.domain,
         )
 
@@ -82,7 +87,7 @@ class SampleAggregate:
         if isinstance(self.blocks, int):
             return self.blocks
         rule = math.pow(max(n_rows, 1.0), 0.4) if self.blocks == "n^0.4" else n_rows / (3 * self.n_clusters)
-        return max(1, math.floor(rule))
+        return max(1, math.floor(min(rule, _MOST_BLOCKS)))
 
     def _quantiles(self, curator: Curator, column: int, cost: Fraction) -> tuple[float, float]:
         answer = curator.histogram(Marginal(column, _INTERVALS), cost=cost)

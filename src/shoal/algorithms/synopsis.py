@@ -6,7 +6,7 @@ Points here are in the scaled units of the domain, [-1, 1]^d.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -19,6 +19,9 @@ from shoal.queries import Grid
 
 Array: TypeAlias = npt.NDArray[np.float64]
 Integers: TypeAlias = npt.NDArray[np.int64]
+
+# Random places by which the volume nearest to each centre is measured.
+_PLACES = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +72,9 @@ class Synopsis:
     def kmeans(self, n_clusters: int, rng: np.random.Generator, n_starts: int = 30) -> WeightedClustering:
         """Find centres on the cells, the best of many starts.
 
+        Masses estimate the rows nearest to each centre. Where small counts were dropped, the public mean
+        of what empty cells add is taken off by volume, and dropped rows are taken to lie as the kept ones.
+
         Parameters
         ----------
         n_clusters : int
@@ -84,7 +90,7 @@ class Synopsis:
             )
         # Below this weight a centre's cells are noise: two standard deviations of their sum.
         least = max(1.0, 2 * self.sd * math.sqrt(self.n_held / n_clusters))
-        return weighted_kmeans(
+        found = weighted_kmeans(
             self.centres(),
             self.counts,
             n_clusters,
@@ -92,7 +98,35 @@ class Synopsis:
             n_starts=n_starts,
             least_mass=least,
             noise=self.sd,
+            stretch=self.domain.stretch,
         )
+        return found if self.cells is None else replace(found, masses=self._unbiased(found, rng))
+
+    def _unbiased(self, found: WeightedClustering, rng: np.random.Generator) -> Array:
+        places = rng.uniform(-1.0, 1.0, (_PLACES, len(self.grid.shape))) * self.domain.stretch
+        centres = found.centres * self.domain.stretch
+        # The nearest centre: |x - c|^2 without |x|^2, which is the same for all.
+        nearest = ((centres**2).sum(axis=1) - 2 * places @ centres.T).argmin(axis=1)
+        volume = np.bincount(nearest, minlength=len(centres)) / _PLACES
+        spurious, _ = self.spurious(self.grid.n_cells)
+        kept = np.maximum(found.masses - spurious * volume, 0.0)
+        share = kept / kept.sum() if kept.sum() > 0 else volume
+        return np.asarray(kept + self.dropped * share)
+
+    @property
+    def kept(self) -> float:
+        """How many rows the held cells have, without the mean of what the noise of empty ones adds."""
+        return max(0.0, float(self.counts.sum()) - self.spurious(self.grid.n_cells)[0])
+
+    @property
+    def dropped(self) -> float:
+        """How many rows are in cells that are not held."""
+        return 0.0 if self.cells is None else max(0.0, self.rows - self.kept)
+
+    @property
+    def noise(self) -> float:
+        """Standard deviation of the sum of all that the noise adds to the held cells."""
+        return math.hypot(self.sd * math.sqrt(self.n_held), self.spurious(self.grid.n_cells)[1])
 
     def count(self, inside: list[Array]) -> tuple[float, float]:
         """Estimate the rows of a box, and the standard error of the estimate.
@@ -117,8 +151,7 @@ class Synopsis:
         # Empty cells among the kept ones: how much they weigh on average is public.
         spurious, spread = self.spurious(volume)
         estimate -= spurious
-        kept = float(self.counts.sum()) - self.spurious(self.grid.n_cells)[0]
-        dropped = max(0.0, self.rows - kept)
+        kept, dropped = self.kept, self.dropped
         # A dropped cell has hardly more rows than this.
         most = self.threshold + 2 * self.sd
         cells_in = max(0.0, volume - float(share.sum()))

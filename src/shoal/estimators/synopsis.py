@@ -108,8 +108,7 @@ def _warning(synopsis: Synopsis) -> str | None:
             f"the noise of all cells together is {noise:.3g} rows of about {rows:.3g}: raise epsilon or "
             "use a coarser resolution"
         )
-    spurious, spread = synopsis.spurious(synopsis.grid.n_cells)
-    kept = max(0.0, float(synopsis.counts.sum()) - spurious)
+    kept, spread = synopsis.kept, synopsis.spurious(synopsis.grid.n_cells)[1]
     if synopsis.cells is not None and (kept < rows / 2 or spread > rows / 2):
         return (
             f"the cells of {synopsis.threshold} and more rows, which alone can be kept, hold {kept:.3g} rows "
