@@ -26,6 +26,7 @@ from shoal.queries import (
     NoisyCounts,
     NoisySums,
     Offset,
+    OffsetCost,
     Projected,
     ProjectedLoss,
     Projection,
@@ -34,7 +35,7 @@ from shoal.queries import (
     WithCost,
 )
 from shoal.queries.plain import MEMBERS, digest, from_plain, plain
-from shoal.queries.questions import Histogram, PublicSeed, Question, Select, Sums
+from shoal.queries.questions import Histogram, PublicSeed, Question, Select, SelectEach, Sums
 
 ANCHORS = np.array([[0.1, -0.2], [1 / 3, 0.7]])
 VALUES = [
@@ -52,6 +53,7 @@ VALUES = [
     Sums(Voronoi(ANCHORS), WithCost(Offset(ANCHORS, Box(0.5))), Fraction(1), None),
     ClusterCost(ANCHORS[np.newaxis]),
     Select(ClusterCost(np.stack([ANCHORS, -ANCHORS])), Fraction(1, 9), 2),
+    SelectEach(OffsetCost(Voronoi(ANCHORS), ANCHORS, ANCHORS[:, np.newaxis], 0.5), Fraction(1, 9)),
     Chosen(np.array([3, 0])),
     PublicSeed("starting centres"),
     NoisyCounts(np.array([1.5, -0.0, 1e300]), 0.1),
@@ -110,6 +112,7 @@ def test_every_algorithm_comes_back_from_its_parameters(row):
 def test_every_partition_and_statistic_is_registered():
     """A new one that is not could be asked for, but its release could not be read back."""
     import shoal.queries.aggregates as aggregates
+    import shoal.queries.cell_losses as cell_losses
     import shoal.queries.losses as losses
     import shoal.queries.partitions as partitions
 
@@ -122,6 +125,7 @@ def test_every_partition_and_statistic_is_registered():
         (partitions.Partition, "assign"),
         (aggregates.RowStat, "exact_totals"),
         (losses.Loss, "exact_losses"),
+        (cell_losses.CellLoss, "exact_cell_losses"),
     ]:
         concrete = {
             kind

@@ -19,12 +19,12 @@ from shoal.domain import Chunk, Domain
 from shoal.queries import ReplayCurator, Transcript, aggregates, sparse
 from shoal.queries.answers import Chosen
 from shoal.queries.noise import NoiseLaw
-from shoal.queries.questions import Histogram, Select, SparseHistogram, Sums
+from shoal.queries.questions import Histogram, Select, SelectEach, SparseHistogram, Sums
 from shoal.queries.transcript import Entry
 from shoal.sources import open_table
 
 Steps: TypeAlias = npt.NDArray[np.int64]
-Additive: TypeAlias = Histogram | SparseHistogram | Sums | Select
+Additive: TypeAlias = Histogram | SparseHistogram | Sums | Select | SelectEach
 
 # Keys of a sparse grid are folded to this many: the few rows of a canary hardly ever meet.
 _FOLDED = 2**20
@@ -40,6 +40,8 @@ def totals(question: Additive, chunk: Chunk, domain: Domain) -> Steps:
             return aggregates.exact_count(partition, chunk, metric)[:, np.newaxis]
         case Select(loss):
             return loss.exact_losses(chunk, metric)[:, np.newaxis]
+        case SelectEach(loss):
+            return loss.exact_cell_losses(chunk, metric)
         case SparseHistogram(grid):
             found = sparse.exact_cells(grid, chunk)
             size = min(grid.n_cells, _FOLDED)
@@ -88,6 +90,12 @@ def _loss(curator: ReplayCurator, entry: Entry, before: Steps, after: Steps) -> 
         assert isinstance(entry.answer, Chosen)
         law = curator.choice_law(entry.question)
         return choice_loss(law, before[:, 0], after[:, 0], entry.answer.indices)
+    if isinstance(entry.question, SelectEach):
+        assert isinstance(entry.answer, Chosen)
+        law, chosen = curator.choice_law(entry.question), entry.answer.indices
+        # Cells choose on their own, so their losses add up; a row is in one.
+        cells = zip(before, after, chosen, strict=True)
+        return sum(choice_loss(law, a, b, np.array([pick])) for a, b, pick in cells)
     assert isinstance(entry.question, Histogram | SparseHistogram | Sums)
     return shift_loss(curator.law(entry.question), after - before)
 

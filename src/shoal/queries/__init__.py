@@ -6,6 +6,7 @@ charged before it is answered, and the answer is already noisy.
 
 from shoal.queries.aggregates import Ball, Box, Offset, RowStat, Value, WithCost
 from shoal.queries.answers import Chosen, NoisyCounts, NoisyMeans, NoisySums, SparseCounts
+from shoal.queries.cell_losses import CellLoss, OffsetCost
 from shoal.queries.curator import Curator
 from shoal.queries.live import LiveCurator, Source
 from shoal.queries.losses import ClusterCost, Loss
@@ -19,6 +20,7 @@ from shoal.queries.transcript import Transcript
 __all__ = [
     "Ball",
     "Box",
+    "CellLoss",
     "Chosen",
     "ClusterCost",
     "Curator",
@@ -31,6 +33,7 @@ __all__ = [
     "NoisyMeans",
     "NoisySums",
     "Offset",
+    "OffsetCost",
     "Partition",
     "Projected",
     "ProjectedLoss",

@@ -79,7 +79,7 @@ class Chosen:
     Parameters
     ----------
     indices : ndarray of int64
-        All different, in the order they were chosen.
+        All different, in the order they were chosen; or one of each cell, cell by cell.
     """
 
     indices: npt.NDArray[np.int64]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from shoal.domain import STEPS
@@ -80,3 +82,52 @@ def set_costs(
                     _lesser(found, best, spare)
                     best, spare = spare, best
             totals[s] += _total(best, scale, np.float64(width), part_of)
+
+
+@part
+def _add_gaps(value: float, points: Array, weight: float, so_far: Array) -> None:
+    for j in range(points.shape[0]):
+        step = value - points[j]
+        so_far[j] = so_far[j] + weight * (step * step)
+
+
+@part
+def _add_losses(
+    away: Array, from_anchor: float, scale: float, half: float, most: float, share: Any, totals: Array
+) -> None:
+    for j in range(away.shape[0]):
+        loss = np.int64(min(max((away[j] - from_anchor) * scale + half, 0.0), most))
+        totals[j] += loss * share // np.int64(STEPS)
+
+
+@entry("f4[:,:] i4[:] f8[:,:,:] f8[:,:] f8[:] f8[:] i8 i4[:] F8[:] I8[:,:]")
+def cell_costs(
+    columns: Array,
+    labels: Array,
+    candidates: Array,
+    anchors: Array,
+    metric: Array,
+    scales: Array,
+    width: int,
+    shares: Array,
+    away: Array,
+    totals: Array,
+) -> None:
+    """Add to `totals` (n_cells, m) what each row has against the candidates (n_cells, d, m) of its cell.
+
+    Squares are added column by column, as in `set_costs`. `away` is (m,).
+    """
+    d, n = columns.shape
+    m, most, half = candidates.shape[2], np.float64(width), np.float64(width) / 2
+    for i in range(n):
+        cell = np.uint64(np.uint32(labels[i]))
+        from_anchor = 0.0
+        for j in range(m):
+            away[j] = 0.0
+        for c in range(d):
+            value = np.float64(columns[c, i])
+            step = value - anchors[cell, c]
+            from_anchor = from_anchor + metric[c] * (step * step)
+            _add_gaps(value, candidates[cell, c], metric[c], away)
+        share = np.int64(shares[i]) if shares.shape[0] else np.int64(STEPS)
+        _add_losses(away, from_anchor, scales[cell], half, most, share, totals[cell])

@@ -16,11 +16,20 @@ from shoal.errors import InvalidBudget, InvalidInput
 from shoal.queries.aggregates import Change, RowStat, Value
 from shoal.queries.answers import Chosen, NoisyCounts, NoisyMeans, NoisySums, SparseCounts
 from shoal.queries.blocks import BlockMeans
+from shoal.queries.cell_losses import CellLoss
 from shoal.queries.choices import ChoiceLaw, design_choice
 from shoal.queries.losses import Loss
 from shoal.queries.noise import Noise, NoiseLaw, design
 from shoal.queries.partitions import Grid, Partition
-from shoal.queries.questions import Histogram, PublicSeed, Question, Select, SparseHistogram, Sums
+from shoal.queries.questions import (
+    Histogram,
+    PublicSeed,
+    Question,
+    Select,
+    SelectEach,
+    SparseHistogram,
+    Sums,
+)
 
 
 class Curator(ABC):
@@ -121,6 +130,21 @@ class Curator(ABC):
         answer: Chosen = self._ask(Select(loss, self._portion * cost, n))
         return answer.indices
 
+    def select_each(self, loss: CellLoss, *, cost: Fraction) -> npt.NDArray[np.int64]:
+        """Choose one candidate of small loss in every cell, and return their indices.
+
+        A row has a say in its own cell only, so all cells together cost what one does.
+
+        Parameters
+        ----------
+        loss : CellLoss
+            Public cells with public candidates, and what a row has against each of its own cell's.
+        cost : Fraction
+            Share of the budget, of all cells together.
+        """
+        answer: Chosen = self._ask(SelectEach(loss, self._portion * cost))
+        return answer.indices
+
     def blocks(
         self,
         n_blocks: int,
@@ -178,19 +202,22 @@ class Curator(ABC):
         of, noise = (question.of, question.noise) if isinstance(question, Sums) else (None, None)
         return self._law(self._change(of), question.cost, noise)
 
-    def choice_law(self, question: Select) -> ChoiceLaw:
-        """Return how a question's candidates are chosen. Free and public."""
+    def choice_law(self, question: Select | SelectEach) -> ChoiceLaw:
+        """Return how a question's candidates are chosen, in every cell if it has cells. Free and public."""
+        share = self._share(question.cost)
+        if isinstance(question, SelectEach):
+            return design_choice(1, share, self.budget.currency, self.domain.unit)
         if not 1 <= question.n <= question.loss.n_candidates:
             raise InvalidInput(f"{question.n} of {question.loss.n_candidates} candidates cannot be chosen")
-        share = self._share(question.cost)
         return design_choice(question.n, share, self.budget.currency, self.domain.unit)
 
     def price(self, question: Question) -> Charge | None:
         """Return what a question is charged, None for public randomness. Free and public."""
         if isinstance(question, PublicSeed):
             return None
-        law = self.choice_law(question) if isinstance(question, Select) else self.law(question)
-        return law.charge(question.describe())
+        if isinstance(question, Select | SelectEach):
+            return self.choice_law(question).charge(question.describe())
+        return self.law(question).charge(question.describe())
 
     @property
     def _weight(self) -> float:

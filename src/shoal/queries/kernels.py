@@ -29,6 +29,7 @@ __all__ = [
     "accumulate",
     "assign",
     "assign_sums",
+    "cell_costs",
     "compiles",
     "count",
     "offset_cost",
@@ -265,6 +266,55 @@ def set_costs(
     parts = np.empty(0, dtype=np.int32) if shares is None else np.ascontiguousarray(shares, dtype=np.int32)
     buffers = np.empty((d, loops.ROWS)), np.empty((3, loops.ROWS))
     loops.set_costs(columns, points / STEPS, weights, scale, width, parts, *buffers, totals)
+    return totals
+
+
+def cell_costs(
+    columns: Columns,
+    labels: Labels,
+    candidates: Integers,
+    anchors: Integers,
+    metric: Floats | None,
+    scales: Floats,
+    width: int,
+    shares: Labels | None,
+) -> Integers:
+    """Add up trunc(min(max(scale (|x - y|^2 - |x - a|^2) + width / 2, 0), width)) over each cell's rows.
+
+    Parameters
+    ----------
+    columns : ndarray of float32, shape (d, n)
+    labels : ndarray of int32, shape (n,)
+    candidates : ndarray of int64, shape (n_cells, m, d)
+        The points y of each cell, in lattice steps in [-2^20, 2^20].
+    anchors : ndarray of int64, shape (n_cells, d)
+        The point a of each cell.
+    metric : ndarray of float64, shape (d,), optional
+        As in `assign`.
+    scales : ndarray of float64, shape (n_cells,)
+        Steps of the result in a unit of squared distance.
+    width, shares
+        As in `set_costs`.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_cells, m)
+    """
+    columns = _table(columns)
+    cells, m, d = candidates.shape
+    points = _points(candidates.reshape(cells * m, d), columns).reshape(cells, m, d)
+    pivots = _points(anchors, columns)
+    labels = _cells(labels, cells, columns.shape[1])
+    given = _weights(metric, columns)
+    weights = np.ones(d) if given is None else given
+    if not compiles():
+        return reference.cell_costs(columns, labels, points, pivots, weights, scales, width, shares)
+    totals = np.zeros((cells, m), dtype=np.int64)
+    parts = np.empty(0, dtype=np.int32) if shares is None else np.ascontiguousarray(shares, dtype=np.int32)
+    # The candidates of one column side by side: they lie in the lanes of the processor.
+    turned = np.ascontiguousarray((points / STEPS).transpose(0, 2, 1))
+    how = weights, np.ascontiguousarray(scales, dtype=np.float64), width, parts, np.empty(m)
+    _loops("compiled_losses").cell_costs(columns, labels, turned, pivots / STEPS, *how, totals)
     return totals
 
 

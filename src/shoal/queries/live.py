@@ -23,7 +23,15 @@ from shoal.queries.choices import ChoiceLaw
 from shoal.queries.curator import Curator
 from shoal.queries.noise import NoiseLaw
 from shoal.queries.partitions import Partition, check_dense
-from shoal.queries.questions import Histogram, PublicSeed, Question, Select, SparseHistogram, Sums
+from shoal.queries.questions import (
+    Histogram,
+    PublicSeed,
+    Question,
+    Select,
+    SelectEach,
+    SparseHistogram,
+    Sums,
+)
 from shoal.queries.sparse import check_sparse, draw, exact_cells, gather, merge, threshold_for
 from shoal.queries.transcript import Entry, Transcript
 
@@ -60,8 +68,8 @@ class AnsweringCurator(Curator):
         """Return noisy totals in steps of the lattice, one row a cell, one column a coordinate."""
 
     @abstractmethod
-    def _indices(self, question: Select, law: ChoiceLaw) -> npt.NDArray[np.int64]:
-        """Return the chosen candidates."""
+    def _indices(self, question: Select | SelectEach, law: ChoiceLaw) -> npt.NDArray[np.int64]:
+        """Return the chosen candidates: of all, or one of each cell."""
 
     @abstractmethod
     def _kept(self, question: SparseHistogram, law: NoiseLaw, threshold: int) -> Kept:
@@ -86,7 +94,7 @@ class AnsweringCurator(Curator):
         match question:
             case Histogram() | Sums():
                 answer, charge = self._answer(question)
-            case Select():
+            case Select() | SelectEach():
                 answer, charge = self._choose(question)
             case SparseHistogram():
                 answer, charge = self._filter(question)
@@ -113,7 +121,7 @@ class AnsweringCurator(Curator):
             return NoisyCounts(noisy[:, 0], float(sd[0])), charge
         return _sums(noisy, sd, of, change), charge
 
-    def _choose(self, question: Select) -> tuple[Chosen, Charge]:
+    def _choose(self, question: Select | SelectEach) -> tuple[Chosen, Charge]:
         if question.loss.n_columns != self.domain.n_columns:
             raise InvalidInput(
                 f"candidates have {question.loss.n_columns} columns; the table has {self.domain.n_columns}"
@@ -202,8 +210,13 @@ class LiveCurator(AnsweringCurator):
         noisy = exact_totals + law.draw(self._entropy, partition.n_cells)
         return np.asarray(noisy, dtype=np.float64)
 
-    def _indices(self, question: Select, law: ChoiceLaw) -> npt.NDArray[np.int64]:
-        loss, metric = question.loss, self.domain.metric
+    def _indices(self, question: Select | SelectEach, law: ChoiceLaw) -> npt.NDArray[np.int64]:
+        metric = self.domain.metric
+        if isinstance(question, SelectEach):
+            each = question.loss
+            exact_lines = self._source.reduce(lambda chunk: each.exact_cell_losses(chunk, metric), np.add)
+            return np.array([law.draw(self._entropy, losses)[0] for losses in exact_lines], dtype=np.int64)
+        loss = question.loss
         exact_losses = self._source.reduce(lambda chunk: loss.exact_losses(chunk, metric), np.add)
         return law.draw(self._entropy, exact_losses)
 

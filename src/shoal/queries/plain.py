@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from shoal.errors import InvalidRelease
 from shoal.queries.aggregates import Offset, RowStat, Value, WithCost
+from shoal.queries.cell_losses import CellLoss, OffsetCost
 from shoal.queries.losses import ClusterCost, Loss
 from shoal.queries.partitions import Grid, Marginal, Partition, Voronoi
 from shoal.queries.projections import Projected, ProjectedLoss
@@ -30,6 +31,7 @@ MEMBERS: dict[type, tuple[type, ...]] = {
     Partition: (Grid, Marginal, Projected, Voronoi),
     RowStat: (Offset, Value, WithCost),
     Loss: (ClusterCost, ProjectedLoss),
+    CellLoss: (OffsetCost,),
 }
 """Which values may stand for a protocol. A new kind of partition, statistic or loss is one name here."""
 

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from shoal.queries.aggregates import RowStat
 from shoal.queries.blocks import BlockMeans
+from shoal.queries.cell_losses import CellLoss
 from shoal.queries.losses import Loss
 from shoal.queries.noise import Noise
 from shoal.queries.partitions import Grid, Partition
@@ -65,6 +66,18 @@ class Select:
         return f"best {self.n} by {self.loss.describe()}"
 
 
+@dataclass(frozen=True, eq=False)
+class SelectEach:
+    """Ask for one candidate of small loss in every cell, each chosen with noise."""
+
+    loss: CellLoss
+    cost: Fraction
+
+    def describe(self) -> str:
+        """Say the question in a few words."""
+        return f"best in each of {self.loss.n_cells} cells by {self.loss.describe()}"
+
+
 @dataclass(frozen=True)
 class PublicSeed:
     """A seed for randomness that has nothing to do with rows."""
@@ -76,4 +89,4 @@ class PublicSeed:
         return f"public randomness: {self.label}"
 
 
-Question: TypeAlias = Histogram | SparseHistogram | Sums | Select | BlockMeans | PublicSeed
+Question: TypeAlias = Histogram | SparseHistogram | Sums | Select | SelectEach | BlockMeans | PublicSeed

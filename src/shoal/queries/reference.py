@@ -133,3 +133,31 @@ def set_costs(
             losses = np.minimum(nearest * scale, width).astype(np.int64)
             totals[i] += (losses if shares is None else losses * shares[rows] // STEPS).sum()
     return totals
+
+
+def cell_costs(
+    columns: Columns,
+    labels: Labels,
+    candidates: Integers,
+    anchors: Integers,
+    metric: Floats,
+    scales: Floats,
+    width: int,
+    shares: Labels | None,
+) -> Integers:
+    """Sum |x - y|^2 - |x - a|^2 over each cell's rows for its candidates y, scaled and clipped."""
+    cells, m, _ = candidates.shape
+    totals = np.zeros((cells, m), dtype=np.int64)
+    for rows in _blocks(columns.shape[1]):
+        block, cell = columns[:, rows].astype(np.float64), labels[rows]
+        away, from_anchor = np.zeros((m, len(cell))), np.zeros(len(cell))
+        for c, values in enumerate(block):
+            step = values - (candidates[:, :, c] / STEPS)[cell].T
+            away += metric[c] * (step * step)
+            step = values - (anchors[:, c] / STEPS)[cell]
+            from_anchor += metric[c] * (step * step)
+        losses = np.clip((away - from_anchor) * scales[cell] + width / 2, 0.0, float(width)).astype(np.int64)
+        if shares is not None:
+            losses = losses * shares[rows] // STEPS
+        np.add.at(totals, cell, losses.T)
+    return totals

@@ -12,7 +12,7 @@ from shoal.queries.blocks import BlockMeans
 from shoal.queries.choices import ChoiceLaw
 from shoal.queries.live import AnsweringCurator, Kept, Steps
 from shoal.queries.noise import NoiseLaw
-from shoal.queries.questions import Histogram, Select, SparseHistogram, Sums
+from shoal.queries.questions import Histogram, Select, SelectEach, SparseHistogram, Sums
 from shoal.queries.sparse import rehearsed
 
 
@@ -46,7 +46,9 @@ class RehearsalCurator(AnsweringCurator):
         totals[:, change.n_values] = self._rows / cells * change.width
         return totals
 
-    def _indices(self, question: Select, law: ChoiceLaw) -> npt.NDArray[np.int64]:  # noqa: ARG002
+    def _indices(self, question: Select | SelectEach, law: ChoiceLaw) -> npt.NDArray[np.int64]:
+        if isinstance(question, SelectEach):
+            return np.zeros(question.loss.n_cells, dtype=np.int64)
         return np.arange(law.n, dtype=np.int64)
 
     def _kept(self, question: SparseHistogram, law: NoiseLaw, threshold: int) -> Kept:  # noqa: ARG002

@@ -25,7 +25,7 @@ from shoal.queries import (
 )
 from shoal.queries.blocks import BlockMeans
 from shoal.queries.plain import digest, from_plain
-from shoal.queries.questions import Histogram, PublicSeed, Select, SparseHistogram, Sums
+from shoal.queries.questions import Histogram, PublicSeed, Select, SelectEach, SparseHistogram, Sums
 from shoal.queries.sparse import threshold_for
 from shoal.queries.transcript import Entry
 from shoal.release.certificate import SHARED, Certificate
@@ -114,6 +114,10 @@ def _fits(entry: Entry, curator: ReplayCurator, d: int) -> bool:
         case Select(loss, _, n), Chosen(indices):
             within = _shaped(indices, n) and bool(((indices >= 0) & (indices < loss.n_candidates)).all())
             return within and len(np.unique(indices)) == n
+        case SelectEach(loss), Chosen(indices):
+            return _shaped(indices, loss.n_cells) and bool(
+                ((indices >= 0) & (indices < loss.n_candidates)).all()
+            )
         case PublicSeed(), int() as seed:
             return 0 <= seed < 2**128
     return False
