@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from shoal import audit
     from shoal.accounting import Accountant
     from shoal.estimators import (
+        ConvergentKMeans,
         DPLloyd,
         GeneticKMeans,
         GridKMeans,
@@ -33,6 +34,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Accountant",
     "Certificate",
+    "ConvergentKMeans",
     "DPLloyd",
     "FileTable",
     "GeneticKMeans",
@@ -51,6 +53,7 @@ __all__ = [
 _HOMES = {
     "Accountant": "shoal.accounting",
     "Certificate": "shoal.release",
+    "ConvergentKMeans": "shoal.estimators",
     "DPLloyd": "shoal.estimators",
     "FileTable": "shoal.sources",
     "GeneticKMeans": "shoal.estimators",

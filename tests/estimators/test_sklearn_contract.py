@@ -12,6 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from shoal import (
     Accountant,
+    ConvergentKMeans,
     DPLloyd,
     GeneticKMeans,
     GridKMeans,
@@ -47,6 +48,7 @@ def justified(estimator):
         GeneticKMeans(
             3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0, population=20, survivors=4, max_generations=3
         ),
+        ConvergentKMeans(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0, max_iter=2),
     ],
     expected_failed_checks=justified,
 )

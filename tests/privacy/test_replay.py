@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from shoal.algorithms import Clustering, Lloyd, WithPrivateBounds
+from shoal.algorithms.convergent import Convergent
 from shoal.algorithms.genetic import Genetic
 from shoal.algorithms.grid import GridKMeans, GridSketch
 from shoal.algorithms.hybrid import Hybrid
@@ -35,6 +36,8 @@ ALGORITHMS = [
     SampleAggregate(2, "3k", "helper", noise="laplace"),
     Genetic(3, population=20, survivors=4),
     Genetic(1, population=5, survivors=5, max_generations=2),
+    Convergent(3),
+    Convergent(1, max_iter=1, n_candidates=1, noise="laplace"),
 ]
 
 

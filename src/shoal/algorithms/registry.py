@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from shoal.algorithms.clustering import Algorithm
+from shoal.algorithms.convergent import Convergent
 from shoal.algorithms.genetic import Genetic
 from shoal.algorithms.grid import GridKMeans
 from shoal.algorithms.hybrid import Hybrid
@@ -114,6 +115,16 @@ REGISTRY: dict[str, Registered] = {
             "rows; here every row draws its block, a block is aligned to public centres, rows are paid for",
             proof="docs/proofs/sample_aggregate.md",
             algorithm=SampleAggregate,
+        ),
+        Registered(
+            name="convergent",
+            estimator="ConvergentKMeans",
+            paper="Lu and Shen 2020",
+            status=Status.REPAIRED,
+            condition="published with zones around exact means and centres picked from the rows; here means "
+            "are noisy, and zones and candidates are made from released values",
+            proof="docs/proofs/convergent.md",
+            algorithm=Convergent,
         ),
     )
 }

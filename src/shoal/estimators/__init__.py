@@ -1,6 +1,7 @@
 """The scikit-learn face of the algorithms."""
 
 from shoal.estimators.bounds import PrivateBounds
+from shoal.estimators.convergent import ConvergentKMeans
 from shoal.estimators.genetic import GeneticKMeans
 from shoal.estimators.grid import GridKMeans, HybridKMeans
 from shoal.estimators.lloyd import DPLloyd
@@ -9,6 +10,7 @@ from shoal.estimators.sample_aggregate import SampleAggregateKMeans
 from shoal.estimators.synopsis import GridSynopsis
 
 __all__ = [
+    "ConvergentKMeans",
     "DPLloyd",
     "GeneticKMeans",
     "GridKMeans",

@@ -1,0 +1,74 @@
+"""Zones of Lu and Shen 2020: where a centre may go next, from released values and public randomness alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+
+# How fast the reach of a round shrinks (algorithm notes, section 8R).
+SHRINK = 0.8
+# But not below this share of a cell: rows that are all clipped have a median, not a mean.
+LEAST_REACH = 0.25
+# Reach of the second round, in units of the side that each of k equal cells would have.
+CELL_REACH = 1.6
+
+
+def reach(round_: int, n_clusters: int, n_columns: int) -> float:
+    """Return how far from its centre a row is followed in a round, in half widths: less and less.
+
+    Centres start anywhere, so the first round looks over half the domain; then cells have found their size.
+
+    Examples
+    --------
+    >>> [round(reach(t, 16, 2), 3) for t in range(4)]
+    [1.0, 0.4, 0.32, 0.256]
+    """
+    if round_ == 0:
+        return 1.0
+    size = min(1.0, CELL_REACH * float(np.power(n_clusters, -1.0 / n_columns)))
+    # A box narrower than the lattice cannot be asked for, however many centres there are.
+    return max(size * max(SHRINK ** (round_ - 1), LEAST_REACH), 2.0**-16)
+
+
+def sampling_zone(previous: Array, targets: Array, n: int, weights: Array, rng: np.random.Generator) -> Array:
+    """Return n candidates for each centre: its target, and points of its sampling zone.
+
+    The convergent zone is the ball around the target that reaches to the previous centre. A random direction
+    leads from the target to at most a right angle off the way it came, and the sampling zone is the ball of
+    half the radius around the middle of that way: it touches target and border of the convergent zone.
+
+    Parameters
+    ----------
+    previous, targets : ndarray of shape (n_clusters, n_columns)
+        Public points of [-1, 1]^d.
+    n : int
+        Candidates a centre, the target first.
+    weights : ndarray of shape (n_columns,)
+        Of the columns in a squared distance.
+    rng : numpy Generator
+        Public randomness.
+
+    Returns
+    -------
+    ndarray of shape (n_clusters, n, n_columns)
+        Within the domain, and no further from the target than the previous centre is.
+    """
+    # In coordinates in which distance is Euclidean; a column without weight is left alone.
+    scale = np.sqrt(weights)
+    way = (targets - previous) * scale
+    radius = np.linalg.norm(way, axis=1)[:, np.newaxis]
+    turn = _directions(rng, targets.shape)
+    turn *= np.where((turn * way).sum(axis=1, keepdims=True) < 0, -1.0, 1.0)
+    spread = _directions(rng, (len(targets), n - 1, targets.shape[1]))
+    lengths = rng.uniform(0.0, 1.0, (len(targets), n - 1, 1))
+    offsets = (radius / 2)[:, :, np.newaxis] * (turn[:, np.newaxis, :] + lengths * spread)
+    steps = np.divide(offsets, scale, out=np.zeros_like(offsets), where=scale > 0)
+    points = np.clip(targets[:, np.newaxis, :] + steps, -1.0, 1.0)
+    return np.concatenate([targets[:, np.newaxis, :], points], axis=1)
+
+
+def _directions(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    normal = rng.normal(size=shape)
+    return np.asarray(normal / np.maximum(np.linalg.norm(normal, axis=-1, keepdims=True), 1e-300))
