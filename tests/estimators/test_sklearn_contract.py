@@ -17,6 +17,7 @@ from shoal import (
     GeneticKMeans,
     GridKMeans,
     HybridKMeans,
+    LSHTreeKMeans,
     MergingKMeans,
     SampleAggregateKMeans,
 )
@@ -44,6 +45,7 @@ def justified(estimator):
         GridKMeans(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0, n_starts=2, resolution=3),
         HybridKMeans(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0, n_starts=2, resolution=3),
         MergingKMeans(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0),
+        LSHTreeKMeans(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0, n_starts=2),
         SampleAggregateKMeans(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0, blocks=3),
         GeneticKMeans(
             3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0, population=20, survivors=4, max_generations=3

@@ -10,6 +10,7 @@ from shoal.algorithms.convergent import Convergent
 from shoal.algorithms.genetic import Genetic
 from shoal.algorithms.grid import GridKMeans, GridSketch
 from shoal.algorithms.hybrid import Hybrid
+from shoal.algorithms.lsh_tree import LSHTree
 from shoal.algorithms.merging import Merging
 from shoal.algorithms.sample_aggregate import SampleAggregate
 from shoal.audit import replays
@@ -32,6 +33,9 @@ ALGORITHMS = [
     Merging(3),
     Merging(3, variant="average_k", noise="laplace"),
     Merging(2, merge="kmeans"),
+    LSHTree(4),
+    LSHTree(3, max_iter=0, n_starts=2),
+    LSHTree(1, max_iter=2, noise="laplace"),
     SampleAggregate(2),
     SampleAggregate(2, "3k", "helper", noise="laplace"),
     Genetic(3, population=20, survivors=4),

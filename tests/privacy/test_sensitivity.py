@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.domain import STEPS, Bounds, Domain
-from shoal.queries import Ball, Box, Grid, Offset, Value, Voronoi, WithCost
+from shoal.queries import Ball, Box, Grid, Hyperplanes, Offset, Value, Voronoi, WithCost
+from shoal.queries.hyperplanes import NO_CUT
 
 # Borders, ties, lattice neighbours, missing, infinite and out-of-domain cells.
 AWKWARD = [
@@ -48,9 +49,21 @@ def centres(draw, columns):
     return np.array(flat).reshape(k, columns)
 
 
+@st.composite
+def trees(draw, columns):
+    """Two levels of cuts; whole coefficients and places on the lattice, so that rows lie at cuts."""
+    tree = Hyperplanes(np.empty((0, columns), dtype=np.int64), ())
+    place = st.sampled_from([0, STEPS // 2, -STEPS, STEPS, 1, NO_CUT]) | st.integers(-3 * STEPS, 3 * STEPS)
+    for _ in range(draw(st.integers(1, 2))):
+        direction = draw(st.lists(st.integers(-3, 3), min_size=columns, max_size=columns))
+        cuts = [sorted(draw(st.lists(place, min_size=2, max_size=2))) for _ in range(tree.n_cells)]
+        tree = tree.below(np.array(direction), np.array(cuts))
+    return tree
+
+
 def partitions(columns):
     grids = st.lists(st.integers(1, 5), min_size=columns, max_size=columns).map(lambda s: Grid(tuple(s)))
-    return centres(columns).map(Voronoi) | grids
+    return centres(columns).map(Voronoi) | grids | trees(columns)
 
 
 @st.composite

@@ -95,6 +95,22 @@ def test_weighted_assignment_as_the_reference(size, equal):
         same(labels, brute(steps, centres))
 
 
+@given(sizes, st.sampled_from([1, 5, 2**14, 2**32]))
+def test_places_along_a_direction_are_exact(size, largest):
+    steps, _ = case(*size)
+    rng = np.random.default_rng(size[0])
+    direction = rng.integers(-largest, largest + 1, len(steps)) // len(steps)
+    places = [sum(int(c) * int(v) for c, v in zip(direction, row, strict=True)) for row in steps.T]
+    # Cuts at places, one before and one after: a wrong last bit would show.
+    near = [p + rng.integers(-1, 2) for p in places[:4]]
+    cuts = np.sort(np.array([near, [0] * len(near)], dtype=np.int64), axis=1).reshape(2, -1)
+    cells = rng.integers(0, 2, steps.shape[1]).astype(np.int32)
+    firsts = np.array([7, 100])
+    want = [firsts[c] + sum(int(at) <= p for at in cuts[c]) for c, p in zip(cells, places, strict=True)]
+    for module in (kernels, reference):
+        same(module.cut(chunk(steps), cells, direction, cuts, firsts), np.array(want, dtype=np.int32))
+
+
 def test_weighted_ties_are_broken_by_the_same_roundings():
     """Centres that permute one offset are equally far but for the order in which squares are rounded."""
     for seed in range(40):

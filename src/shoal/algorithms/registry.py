@@ -12,6 +12,7 @@ from shoal.algorithms.genetic import Genetic
 from shoal.algorithms.grid import GridKMeans
 from shoal.algorithms.hybrid import Hybrid
 from shoal.algorithms.lloyd import Lloyd
+from shoal.algorithms.lsh_tree import LSHTree
 from shoal.algorithms.merging import Merging
 from shoal.algorithms.sample_aggregate import SampleAggregate
 from shoal.errors import InvalidInput
@@ -125,6 +126,16 @@ REGISTRY: dict[str, Registered] = {
             "are noisy, and zones and candidates are made from released values",
             proof="docs/proofs/convergent.md",
             algorithm=Convergent,
+        ),
+        Registered(
+            name="lsh-tree",
+            estimator="LSHTreeKMeans",
+            paper="Chang et al. 2021; Google's LSH tree",
+            status=Status.PROVEN,
+            condition="public bounds and directions, levels fixed from public values; the root and every "
+            "level are charged",
+            proof="docs/proofs/lsh_tree.md",
+            algorithm=LSHTree,
         ),
     )
 }

@@ -5,6 +5,7 @@ from shoal.estimators.convergent import ConvergentKMeans
 from shoal.estimators.genetic import GeneticKMeans
 from shoal.estimators.grid import GridKMeans, HybridKMeans
 from shoal.estimators.lloyd import DPLloyd
+from shoal.estimators.lsh_tree import LSHTreeKMeans
 from shoal.estimators.merging import MergingKMeans
 from shoal.estimators.sample_aggregate import SampleAggregateKMeans
 from shoal.estimators.synopsis import GridSynopsis
@@ -16,6 +17,7 @@ __all__ = [
     "GridKMeans",
     "GridSynopsis",
     "HybridKMeans",
+    "LSHTreeKMeans",
     "MergingKMeans",
     "PrivateBounds",
     "SampleAggregateKMeans",

@@ -8,6 +8,7 @@ from shoal.queries.aggregates import Ball, Box, Offset, RowStat, Value, WithCost
 from shoal.queries.answers import Chosen, NoisyCounts, NoisyMeans, NoisySums, SparseCounts
 from shoal.queries.cell_losses import CellLoss, OffsetCost
 from shoal.queries.curator import Curator
+from shoal.queries.hyperplanes import Hyperplanes
 from shoal.queries.live import LiveCurator, Source
 from shoal.queries.losses import ClusterCost, Loss
 from shoal.queries.noise import Noise
@@ -25,6 +26,7 @@ __all__ = [
     "ClusterCost",
     "Curator",
     "Grid",
+    "Hyperplanes",
     "LiveCurator",
     "Loss",
     "Marginal",

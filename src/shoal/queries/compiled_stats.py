@@ -38,6 +38,33 @@ def count(labels: Array, counts: Array) -> None:
 
 
 @part
+def _add_product(values: Array, coefficient: float, places: Array) -> None:
+    for i in range(values.shape[0]):
+        places[i] = places[i] + np.float64(values[i]) * coefficient
+
+
+@entry("f4[:,:] i4[:] f8[:] i8[:,:] i8[:] I4[:]")
+def cut(columns: Array, labels: Array, direction: Array, cuts: Array, firsts: Array, out: Array) -> None:
+    """Fill `out` (n,) with the first label of each row's cell and the cuts of it that the row has passed.
+
+    Places are multiples of 2^-20 below 2^32 in every partial sum, so float64 adds them exactly.
+    """
+    d, n = columns.shape
+    places = np.empty(_ROWS)
+    for start in range(0, n, _ROWS):
+        stop = min(start + _ROWS, n)
+        places[:] = 0.0
+        for c in range(d):
+            _add_product(columns[c, start:stop], direction[c], places)
+        for i in range(stop - start):
+            cell = np.uint64(np.uint32(labels[start + i]))
+            place, passed = np.int64(places[i] * np.float64(_ONE)), np.int64(0)
+            for m in range(cuts.shape[1]):
+                passed += np.int64(cuts[cell, m] <= place)
+            out[start + i] = np.int32(firsts[cell] + passed)
+
+
+@part
 def _turn(anchors: Array) -> Array:
     """Copy anchors (k, d) to int32 (d, k): all cells of one column side by side."""
     turned = np.empty((anchors.shape[1], anchors.shape[0]), np.int32)

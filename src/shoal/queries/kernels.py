@@ -32,6 +32,7 @@ __all__ = [
     "cell_costs",
     "compiles",
     "count",
+    "cut",
     "offset_cost",
     "offsets",
     "set_costs",
@@ -176,6 +177,37 @@ def count(labels: Labels, n_cells: int) -> Integers:
     counts = np.zeros(n_cells, dtype=np.int64)
     _loops("compiled_stats").count(labels, counts)
     return counts
+
+
+def cut(columns: Columns, labels: Labels, direction: Integers, cuts: Integers, firsts: Integers) -> Labels:
+    """Label each row by how many cuts of its cell it has passed along a direction.
+
+    Parameters
+    ----------
+    columns : ndarray of float32, shape (d, n)
+    labels : ndarray of int32, shape (n,)
+        The cell of each row.
+    direction : ndarray of int64, shape (d,)
+        Whole coefficients whose absolute values add up to at most 2^32: every partial sum of lattice steps
+        times coefficients is then below 2^53, and exact in float64.
+    cuts : ndarray of int64, shape (n_cells, m)
+        Places along the direction, in lattice steps times coefficients; each line not falling.
+    firsts : ndarray of int64, shape (n_cells,)
+        The label of rows that have passed none; below 2^31 - m.
+
+    Returns
+    -------
+    ndarray of int32, shape (n,)
+    """
+    columns, labels = _table(columns), _cells(labels, len(cuts), columns.shape[1])
+    direction, cuts = np.ascontiguousarray(direction), np.ascontiguousarray(cuts)
+    if not compiles():
+        return reference.cut(columns, labels, direction, cuts, firsts)
+    out = np.empty(columns.shape[1], dtype=np.int32)
+    _loops("compiled_stats").cut(
+        columns, labels, direction.astype(np.float64), cuts, np.ascontiguousarray(firsts), out
+    )
+    return out
 
 
 def offsets(

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from shoal.errors import InvalidRelease
 from shoal.queries.aggregates import Offset, RowStat, Value, WithCost
 from shoal.queries.cell_losses import CellLoss, OffsetCost
+from shoal.queries.hyperplanes import Hyperplanes
 from shoal.queries.losses import ClusterCost, Loss
 from shoal.queries.partitions import Grid, Marginal, Partition, Voronoi
 from shoal.queries.projections import Projected, ProjectedLoss
@@ -28,7 +29,7 @@ from shoal.queries.projections import Projected, ProjectedLoss
 Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
 
 MEMBERS: dict[type, tuple[type, ...]] = {
-    Partition: (Grid, Marginal, Projected, Voronoi),
+    Partition: (Grid, Hyperplanes, Marginal, Projected, Voronoi),
     RowStat: (Offset, Value, WithCost),
     Loss: (ClusterCost, ProjectedLoss),
     CellLoss: (OffsetCost,),
@@ -97,10 +98,10 @@ def from_plain(wanted: Any, value: Any, store: Mapping[str, npt.NDArray[Any]] | 
     --------
     >>> from_plain(Partition, {"class": "Grid", "shape": [2, 3]})
     Grid(shape=(2, 3))
-    >>> from_plain(Partition, {"class": "Exploit"})
+    >>> from_plain(Grid, {"class": "Exploit"})
     Traceback (most recent call last):
         ...
-    shoal.errors.InvalidRelease: a Grid or Marginal or Projected or Voronoi is wanted, got 'Exploit'
+    shoal.errors.InvalidRelease: a Grid is wanted, got 'Exploit'
     """
     if wanted is Any:
         return value

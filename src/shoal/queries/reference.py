@@ -85,6 +85,16 @@ def count(labels: Labels, n_cells: int) -> Integers:
     return np.bincount(labels, minlength=n_cells).astype(np.int64, copy=False)
 
 
+def cut(columns: Columns, labels: Labels, direction: Integers, cuts: Integers, firsts: Integers) -> Labels:
+    """Label each row by how many cuts of its cell it has passed along a direction."""
+    out = np.empty(columns.shape[1], dtype=np.int32)
+    for rows in _blocks(columns.shape[1]):
+        places = direction @ _steps(columns[:, rows])
+        passed = (cuts[labels[rows]] <= places[:, np.newaxis]).sum(axis=1)
+        out[rows] = firsts[labels[rows]] + passed
+    return out
+
+
 def offsets(
     columns: Columns, labels: Labels, anchors: Integers, radius: int, width: int, ball: bool
 ) -> npt.NDArray[np.int32]:
