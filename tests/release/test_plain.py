@@ -21,6 +21,7 @@ from shoal.queries import (
     Box,
     Chosen,
     ClusterCost,
+    Cubes,
     Grid,
     Marginal,
     NoisyCounts,
@@ -35,13 +36,15 @@ from shoal.queries import (
     WithCost,
 )
 from shoal.queries.plain import MEMBERS, digest, from_plain, plain
-from shoal.queries.questions import Histogram, PublicSeed, Question, Select, SelectEach, Sums
+from shoal.queries.questions import Histogram, PublicSeed, Question, Select, SelectEach, SparseHistogram, Sums
 
 ANCHORS = np.array([[0.1, -0.2], [1 / 3, 0.7]])
 VALUES = [
     Voronoi(ANCHORS),
     Grid((2, 3)),
     Marginal(1, 32),
+    Cubes(2, (np.array([1, 3]), np.array([], dtype=np.int64)), np.array([0.25, -1 / 3])),
+    SparseHistogram(Projected(Projection(ANCHORS), Cubes(2)), Fraction(1, 5), 0.5),
     Projected(Projection(ANCHORS), Grid((2, 3))),
     ProjectedLoss(Projection(ANCHORS), ClusterCost(ANCHORS[np.newaxis])),
     Value(),

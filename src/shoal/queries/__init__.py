@@ -7,12 +7,13 @@ charged before it is answered, and the answer is already noisy.
 from shoal.queries.aggregates import Ball, Box, Offset, RowStat, Value, WithCost
 from shoal.queries.answers import Chosen, NoisyCounts, NoisyMeans, NoisySums, SparseCounts
 from shoal.queries.cell_losses import CellLoss, OffsetCost
+from shoal.queries.cubes import Cubes
 from shoal.queries.curator import Curator
 from shoal.queries.hyperplanes import Hyperplanes
 from shoal.queries.live import LiveCurator, Source
 from shoal.queries.losses import ClusterCost, Loss
 from shoal.queries.noise import Noise
-from shoal.queries.partitions import Grid, Marginal, Partition, Voronoi
+from shoal.queries.partitions import Grid, Keyed, Marginal, Partition, Voronoi
 from shoal.queries.projections import Projected, ProjectedLoss, Projection
 from shoal.queries.rehearsal import RehearsalCurator
 from shoal.queries.replay import ReplayCurator
@@ -24,9 +25,11 @@ __all__ = [
     "CellLoss",
     "Chosen",
     "ClusterCost",
+    "Cubes",
     "Curator",
     "Grid",
     "Hyperplanes",
+    "Keyed",
     "LiveCurator",
     "Loss",
     "Marginal",

@@ -20,7 +20,7 @@ from shoal.queries.cell_losses import CellLoss
 from shoal.queries.choices import ChoiceLaw, design_choice
 from shoal.queries.losses import Loss
 from shoal.queries.noise import Noise, NoiseLaw, design
-from shoal.queries.partitions import Grid, Partition
+from shoal.queries.partitions import Keyed, Partition
 from shoal.queries.questions import (
     Histogram,
     PublicSeed,
@@ -78,7 +78,7 @@ class Curator(ABC):
         answer: NoisyCounts = self._ask(Histogram(partition, self._portion * cost))
         return answer
 
-    def sparse_histogram(self, grid: Grid, *, cost: Fraction, spurious: float) -> SparseCounts:
+    def sparse_histogram(self, partition: Keyed, *, cost: Fraction, spurious: float) -> SparseCounts:
         """Count the rows of every cell, and keep the cells whose noisy count is large.
 
         The answer has exactly the law of noise on every cell, so cells may be far more than memory holds. It
@@ -86,14 +86,14 @@ class Curator(ABC):
 
         Parameters
         ----------
-        grid : Grid
-            Of at most 2**62 cells.
+        partition : Keyed
+            Public cells, at most 2**62.
         cost : Fraction
             Share of the budget.
         spurious : float
             About how many empty cells may be kept: the more, the lower is the threshold.
         """
-        answer: SparseCounts = self._ask(SparseHistogram(grid, self._portion * cost, spurious))
+        answer: SparseCounts = self._ask(SparseHistogram(partition, self._portion * cost, spurious))
         return answer
 
     def sums(

@@ -221,9 +221,9 @@ class LiveCurator(AnsweringCurator):
         return law.draw(self._entropy, exact_losses)
 
     def _kept(self, question: SparseHistogram, law: NoiseLaw, threshold: int) -> Kept:
-        grid = question.partition
-        exact_parts = self._source.reduce(lambda chunk: [exact_cells(grid, chunk)], gather)
-        return draw(fold(merge, exact_parts), grid.n_cells, law.blocks[0].parameter, threshold, self._entropy)
+        cells, rate = question.partition, law.blocks[0].parameter
+        exact_parts = self._source.reduce(lambda chunk: [exact_cells(cells, chunk)], gather)
+        return draw(fold(merge, exact_parts), cells.n_cells, rate, threshold, self._entropy)
 
     def _block_totals(self, question: BlockMeans, law: NoiseLaw) -> Steps:
         # All rows at once: blocks are random, so each holds rows from everywhere.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +35,20 @@ class Partition(Protocol):
 
     def describe(self) -> str:
         """Say the partition in a few words."""
+        ...
+
+
+@runtime_checkable
+class Keyed(Partition, Protocol):
+    """A partition of more cells than can be held, told apart by 64-bit keys."""
+
+    @property
+    def n_columns(self) -> int:
+        """The columns of the table it is for."""
+        ...
+
+    def keys(self, columns: Columns) -> npt.NDArray[np.int64]:
+        """Return the cell of each row of a chunk."""
         ...
 
 
@@ -112,6 +126,11 @@ class Grid:
     def whole(cls, n_columns: int) -> Grid:
         """Return the whole domain as one cell: its histogram is a count of rows."""
         return cls((1,) * n_columns)
+
+    @property
+    def n_columns(self) -> int:
+        """The columns of the table it is for."""
+        return len(self.shape)
 
     @property
     def n_cells(self) -> int:

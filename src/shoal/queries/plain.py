@@ -21,15 +21,17 @@ import numpy.typing as npt
 from shoal.errors import InvalidRelease
 from shoal.queries.aggregates import Offset, RowStat, Value, WithCost
 from shoal.queries.cell_losses import CellLoss, OffsetCost
+from shoal.queries.cubes import Cubes
 from shoal.queries.hyperplanes import Hyperplanes
 from shoal.queries.losses import ClusterCost, Loss
-from shoal.queries.partitions import Grid, Marginal, Partition, Voronoi
+from shoal.queries.partitions import Grid, Keyed, Marginal, Partition, Voronoi
 from shoal.queries.projections import Projected, ProjectedLoss
 
 Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
 
 MEMBERS: dict[type, tuple[type, ...]] = {
-    Partition: (Grid, Hyperplanes, Marginal, Projected, Voronoi),
+    Partition: (Cubes, Grid, Hyperplanes, Marginal, Projected, Voronoi),
+    Keyed: (Cubes, Grid, Projected),
     RowStat: (Offset, Value, WithCost),
     Loss: (ClusterCost, ProjectedLoss),
     CellLoss: (OffsetCost,),

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from shoal.domain import STEPS, Chunk, to_steps
 from shoal.errors import InvalidInput
 from shoal.queries.losses import Loss
-from shoal.queries.partitions import Columns, Labels, Metric, Partition
+from shoal.queries.partitions import Columns, Keyed, Labels, Metric, Partition
 
 Floats = npt.NDArray[np.float64]
 
@@ -139,9 +139,20 @@ class Projected:
         """The number of cells."""
         return self.partition.n_cells
 
+    @property
+    def n_columns(self) -> int:
+        """The columns of the table it is for."""
+        return self.projection.n_columns
+
     def assign(self, columns: Columns, metric: Metric) -> Labels:  # noqa: ARG002 - same for all partitions
         """Return the cell of each row's image."""
         return self.partition.assign(self.projection.apply(columns), None)
+
+    def keys(self, columns: Columns) -> npt.NDArray[np.int64]:
+        """Return the cell of each row's image, where cells have keys."""
+        if not isinstance(self.partition, Keyed):
+            raise InvalidInput(f"cells have no keys: {self.partition.describe()}")
+        return self.partition.keys(self.projection.apply(columns))
 
     def describe(self) -> str:
         """Say the partition in a few words."""

@@ -11,7 +11,7 @@ from shoal.queries.blocks import BlockMeans
 from shoal.queries.cell_losses import CellLoss
 from shoal.queries.losses import Loss
 from shoal.queries.noise import Noise
-from shoal.queries.partitions import Grid, Partition
+from shoal.queries.partitions import Keyed, Partition
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class Histogram:
 class SparseHistogram:
     """Ask which cells have many rows, and how many; about `spurious` empty cells come along."""
 
-    partition: Grid
+    partition: Keyed
     cost: Fraction
     spurious: float
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from shoal.domain import Chunk, Domain
 from shoal.errors import InvalidInput
 from shoal.mechanisms import Entropy, binomial_tail, discrete_laplace, distinct_below, geometric_exp
-from shoal.queries.partitions import Grid
+from shoal.queries.partitions import Keyed
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 
@@ -44,9 +44,9 @@ class Occupied:
     counts: Integers
 
 
-def exact_cells(grid: Grid, chunk: Chunk) -> Occupied:
+def exact_cells(partition: Keyed, chunk: Chunk) -> Occupied:
     """Count the rows of a chunk in the cells that it has rows in."""
-    return Occupied(*np.unique(grid.keys(chunk.columns), return_counts=True))
+    return Occupied(*np.unique(partition.keys(chunk.columns), return_counts=True))
 
 
 def merge(one: Occupied, other: Occupied) -> Occupied:
@@ -86,10 +86,11 @@ def threshold_for(n_cells: int, rate: Fraction, spurious: float) -> int:
     return max(1, math.ceil(least))
 
 
-def check_sparse(grid: Grid, spurious: float, domain: Domain) -> None:
+def check_sparse(partition: Keyed, spurious: float, domain: Domain) -> None:
     """Refuse what cannot be answered, before anything is charged."""
-    if len(grid.shape) != domain.n_columns:
-        raise InvalidInput(f"the grid has {len(grid.shape)} columns; the table has {domain.n_columns}")
+    if partition.n_columns != domain.n_columns:
+        raise InvalidInput(f"cells have {partition.n_columns} columns; the table has {domain.n_columns}")
+    partition.keys(np.empty((domain.n_columns, 0), dtype=np.float32))  # or says why there are none
     if domain.max_weight is not None:
         raise InvalidInput(
             "a sparse histogram counts rows, not weights: leave out sample_weight, or use a coarser grid"
