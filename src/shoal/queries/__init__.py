@@ -17,6 +17,7 @@ from shoal.queries.partitions import Grid, Keyed, Marginal, Partition, Voronoi
 from shoal.queries.projections import Projected, ProjectedLoss, Projection
 from shoal.queries.rehearsal import RehearsalCurator
 from shoal.queries.replay import ReplayCurator
+from shoal.queries.swaps import SwapCost
 from shoal.queries.transcript import Transcript
 
 __all__ = [
@@ -48,6 +49,7 @@ __all__ = [
     "RowStat",
     "Source",
     "SparseCounts",
+    "SwapCost",
     "Transcript",
     "Value",
     "Voronoi",

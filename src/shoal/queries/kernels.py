@@ -50,7 +50,7 @@ def compiles() -> bool:
 
 
 @cache
-def _loops(name: str) -> ModuleType:
+def compiled_loops(name: str) -> ModuleType:
     """Import compiled loops when they are first needed, so that importing Shoal does not import numba."""
     return import_module(f"shoal.queries.{name}")
 
@@ -58,8 +58,9 @@ def _loops(name: str) -> ModuleType:
 def warm() -> None:
     """Compile every loop now, for those who want to time what follows."""
     if compiles():
-        _loops("compiled_few"), _loops("compiled_stats"), _loops("compiled_losses")
-        for start in _loops("compiled").STARTERS:
+        for name in ("compiled_few", "compiled_stats", "compiled_losses", "compiled_swaps"):
+            compiled_loops(name)
+        for start in compiled_loops("compiled").STARTERS:
             start()
 
 
@@ -119,17 +120,17 @@ def _sweep(columns: Columns, centres: Integers, metric: Floats | None, kept: Lab
     """Assign a chunk; fill `kept` with labels and `totals` with sums and counts, each unless empty."""
     k, d = centres.shape
     rows = _block_rows(d, k)
-    few = metric is None and d <= 4 and _loops("compiled_few").suits(k, d)
+    few = metric is None and d <= 4 and compiled_loops("compiled_few").suits(k, d)
     block = np.zeros((d // 4 * 4 + 4, rows), dtype=np.float64 if few else np.float32)
     block[d] = 1  # a column of ones: its sum is the count
     labels = np.empty((2, rows), dtype=np.int32)
     if few:
-        loops = _loops("compiled_few")
+        loops = compiled_loops("compiled_few")
         loops.nearest_of_few(
             columns, *loops.prepare(centres), block, np.empty((2, rows)), labels[0], totals, kept
         )
     elif metric is None:
-        loops = _loops("compiled")
+        loops = compiled_loops("compiled")
         points, half, norms, gap = loops.prepare(centres)
         scores = np.empty((len(points), rows), dtype=np.float32)
         two, row = np.empty((4, rows), dtype=np.float32), np.empty(d, dtype=np.int64)
@@ -137,7 +138,7 @@ def _sweep(columns: Columns, centres: Integers, metric: Floats | None, kept: Lab
             columns, centres, norms, points, half, gap, block, scores, two, labels, row, totals, kept
         )
     else:
-        _loops("compiled").weighted(
+        compiled_loops("compiled").weighted(
             columns, centres, metric, block, np.empty((3, rows)), labels, totals, kept
         )
 
@@ -165,7 +166,7 @@ def accumulate(values: npt.NDArray[np.int32], labels: Labels, n_cells: int) -> I
     if not compiles():
         return reference.accumulate(values, labels, n_cells)
     sums = np.zeros((n_cells, len(values)), dtype=np.int64)
-    _loops("compiled_stats").accumulate(values, labels, sums)
+    compiled_loops("compiled_stats").accumulate(values, labels, sums)
     return sums
 
 
@@ -175,7 +176,7 @@ def count(labels: Labels, n_cells: int) -> Integers:
     if not compiles():
         return reference.count(labels, n_cells)
     counts = np.zeros(n_cells, dtype=np.int64)
-    _loops("compiled_stats").count(labels, counts)
+    compiled_loops("compiled_stats").count(labels, counts)
     return counts
 
 
@@ -204,7 +205,7 @@ def cut(columns: Columns, labels: Labels, direction: Integers, cuts: Integers, f
     if not compiles():
         return reference.cut(columns, labels, direction, cuts, firsts)
     out = np.empty(columns.shape[1], dtype=np.int32)
-    _loops("compiled_stats").cut(
+    compiled_loops("compiled_stats").cut(
         columns, labels, direction.astype(np.float64), cuts, np.ascontiguousarray(firsts), out
     )
     return out
@@ -240,7 +241,7 @@ def offsets(
     if not compiles():
         return reference.offsets(columns, labels, anchors, radius, width, ball)
     out = np.empty(columns.shape, dtype=np.int32)
-    _loops("compiled_stats").offsets(columns, labels, anchors, radius, width, int(ball), out)
+    compiled_loops("compiled_stats").offsets(columns, labels, anchors, radius, width, int(ball), out)
     return out
 
 
@@ -264,7 +265,7 @@ def offset_cost(
     if not compiles():
         return reference.offset_cost(columns, labels, anchors, radius, width)
     out = np.empty(columns.shape[1], dtype=np.int32)
-    _loops("compiled_stats").offset_cost(columns, labels, anchors, radius, width, out)
+    compiled_loops("compiled_stats").offset_cost(columns, labels, anchors, radius, width, out)
     return out
 
 
@@ -294,7 +295,7 @@ def set_costs(
     weights = np.ones(d) if given is None else given
     if not compiles():
         return reference.set_costs(columns, points, weights, scale, width, shares)
-    loops, totals = _loops("compiled_losses"), np.zeros(m, dtype=np.int64)
+    loops, totals = compiled_loops("compiled_losses"), np.zeros(m, dtype=np.int64)
     parts = np.empty(0, dtype=np.int32) if shares is None else np.ascontiguousarray(shares, dtype=np.int32)
     buffers = np.empty((d, loops.ROWS)), np.empty((3, loops.ROWS))
     loops.set_costs(columns, points / STEPS, weights, scale, width, parts, *buffers, totals)
@@ -346,7 +347,7 @@ def cell_costs(
     # The candidates of one column side by side: they lie in the lanes of the processor.
     turned = np.ascontiguousarray((points / STEPS).transpose(0, 2, 1))
     how = weights, np.ascontiguousarray(scales, dtype=np.float64), width, parts, np.empty(m)
-    _loops("compiled_losses").cell_costs(columns, labels, turned, pivots / STEPS, *how, totals)
+    compiled_loops("compiled_losses").cell_costs(columns, labels, turned, pivots / STEPS, *how, totals)
     return totals
 
 

@@ -26,6 +26,7 @@ from shoal.queries.hyperplanes import Hyperplanes
 from shoal.queries.losses import ClusterCost, Loss
 from shoal.queries.partitions import Grid, Keyed, Marginal, Partition, Voronoi
 from shoal.queries.projections import Projected, ProjectedLoss
+from shoal.queries.swaps import SwapCost
 
 Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
 
@@ -33,7 +34,7 @@ MEMBERS: dict[type, tuple[type, ...]] = {
     Partition: (Cubes, Grid, Hyperplanes, Marginal, Projected, Voronoi),
     Keyed: (Cubes, Grid, Projected),
     RowStat: (Offset, Value, WithCost),
-    Loss: (ClusterCost, ProjectedLoss),
+    Loss: (ClusterCost, ProjectedLoss, SwapCost),
     CellLoss: (OffsetCost,),
 }
 """Which values may stand for a protocol. A new kind of partition, statistic or loss is one name here."""

@@ -171,3 +171,32 @@ def cell_costs(
             losses = losses * shares[rows] // STEPS
         np.add.at(totals, cell, losses.T)
     return totals
+
+
+def swap_costs(
+    columns: Columns,
+    centres: Integers,
+    candidates: Integers,
+    metric: Floats,
+    scale: float,
+    width: int,
+    shares: Labels | None,
+) -> Integers:
+    """Return the loss of the centres with one replaced by a candidate, for all pairs: shape (k, m)."""
+    totals = np.zeros((len(centres), len(candidates)), dtype=np.int64)
+    for rows in _blocks(columns.shape[1]):
+        block = columns[:, rows].astype(np.float64)
+
+        def lost(points: Integers, block: Floats = block, rows: slice = rows) -> Integers:
+            losses = np.minimum(_weighted(block, points, metric) * scale, width).astype(np.int64)
+            return losses if shares is None else losses * shares[rows] // STEPS
+
+        kept = lost(centres)
+        most = np.full(block.shape[1], width, dtype=np.int64)
+        if shares is not None:
+            most = most * shares[rows] // STEPS
+        for i in range(len(centres)):
+            others = np.delete(kept, i, axis=0).min(axis=0) if len(centres) > 1 else most
+            for j, candidate in enumerate(candidates):
+                totals[i, j] += np.minimum(others, lost(candidate[np.newaxis])[0]).sum()
+    return totals
