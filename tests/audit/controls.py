@@ -11,9 +11,16 @@ import numpy as np
 from shoal import DPLloyd
 from shoal.algorithms import Clustering
 from shoal.domain import STEPS, Unit
-from shoal.mechanisms import SeededEntropy, discrete_laplace
+from shoal.mechanisms import (
+    SeededEntropy,
+    binomial_tail,
+    discrete_laplace,
+    distinct_below,
+    geometric_exp,
+)
 from shoal.queries.aggregates import Change
 from shoal.queries.noise import Block, NoiseLaw, design
+from shoal.queries.sparse import draw
 
 START = np.array([[-0.6, -0.6], [0.6, 0.6]])
 
@@ -174,6 +181,39 @@ def seeded_globally(entropy, n):
     return honest_law().draw(SeededEntropy(int(np.random.randint(2**31))), n)  # noqa: NPY002
 
 
+# Filtered histograms: what `shoal.queries.sparse.draw` must not do.
+
+
+def without_empty_cells(exact, n_cells, rate, threshold, entropy):
+    """Noise on occupied cells alone: that a cell is kept shows that somebody is there."""
+    noisy = exact.counts + discrete_laplace(entropy, rate, len(exact.counts))
+    kept = noisy >= threshold
+    return exact.cells[kept], noisy[kept]
+
+
+def occupied_first(exact, n_cells, rate, threshold, entropy):
+    """The right cells and counts, in an order that tells which were empty."""
+    cells, counts = draw(exact, n_cells, rate, threshold, entropy)
+    order = np.argsort(~np.isin(cells, exact.cells), kind="stable")
+    return cells[order], counts[order]
+
+
+def half_the_noise(exact, n_cells, rate, threshold, entropy):
+    """Twice the rate that is charged for."""
+    return draw(exact, n_cells, 2 * rate, threshold, entropy)
+
+
+def places_of_empty_cells_alone(exact, n_cells, rate, threshold, entropy):
+    """The number of lifted cells drawn for all, but their places among the empty ones."""
+    cells, counts = without_empty_cells(exact, n_cells, rate, threshold, entropy)
+    empty = np.setdiff1d(np.arange(n_cells), exact.cells)
+    lifted = binomial_tail(entropy, n_cells, rate, threshold)
+    more = empty[distinct_below(entropy, len(empty), min(lifted, len(empty)))]
+    values = threshold + geometric_exp(entropy, rate, len(more))
+    order = np.argsort(np.concatenate([cells, more]))
+    return np.concatenate([cells, more])[order], np.concatenate([counts, values])[order]
+
+
 class KeepsLabels(DPLloyd):
     """A model with the labels of its rows, as scikit-learn's."""
 
@@ -198,6 +238,19 @@ class KeepsRow(DPLloyd):
     def fit(self, X, y=None, sample_weight=None):
         super().fit(X, y, sample_weight)
         self.example_ = X[len(X) // 2 - len(X) // 2 % 5].copy()
+        return self
+
+
+class KeepsSizeOnce(DPLloyd):
+    """An honest model that holds an exact size by chance, the first time it is fitted."""
+
+    fits = 0
+
+    def fit(self, X, y=None, sample_weight=None):
+        super().fit(X, y, sample_weight)
+        if KeepsSizeOnce.fits == 0:
+            self.lucky_ = int(np.bincount(self.predict(X)).max())
+        KeepsSizeOnce.fits += 1
         return self
 
 

@@ -11,7 +11,7 @@ from shoal.audit.canaries import CANARIES, canary
 from shoal.audit.choices import audit_choosers
 from shoal.audit.exact import audit_laws_exactly
 from shoal.audit.laws import audit_samplers
-from shoal.audit.suite import EPSILONS, Subject, cases_for
+from shoal.audit.suite import EPSILONS, OTHER_WAYS, Subject, cases_for
 from shoal.errors import MostlyNoise
 from shoal.mechanisms import SeededEntropy
 
@@ -45,6 +45,15 @@ def test_noise_runs_and_models_are_what_they_should_be(algorithm, epsilon):
     subject = Subject(algorithm, epsilon, {}, seed=0)
     model = subject.estimator(canary("corner"), subject.delta(), n_clusters=2)
     for found in (subject.law(model, fits=60), subject.replay(model), subject.contents(model)):
+        assert found.passed, found.detail
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("algorithm", OTHER_WAYS)
+def test_other_questions(algorithm, epsilon):
+    subject = Subject(algorithm, epsilon, OTHER_WAYS[algorithm], seed=0)
+    model = subject.estimator(canary("corner"), 0.0, n_clusters=2)
+    for found in (subject.exact([canary("corner"), canary("order")], 0.0), subject.replay(model)):
         assert found.passed, found.detail
 
 

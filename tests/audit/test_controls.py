@@ -1,5 +1,8 @@
 """Every known leak is caught by the audit that is named for it; the honest twin is not."""
 
+from dataclasses import replace
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from controls import (
@@ -8,24 +11,37 @@ from controls import (
     WIDE,
     KeepsLabels,
     KeepsRow,
+    KeepsSizeOnce,
     KeepsSizes,
     MeanSidesLloyd,
     SaysHowMany,
     a_fifth,
+    half_the_noise,
     honest_law,
+    occupied_first,
+    places_of_empty_cells_alone,
     seeded,
     seeded_globally,
     shared,
     shared_size,
     swapped_split,
+    without_empty_cells,
 )
 
-from shoal import DPLloyd
-from shoal.audit import audit, audit_contents, audit_law, canary, pair_loss, replays
-from shoal.audit.contents import odd_rows
+from shoal import DPLloyd, GeneticKMeans, GridKMeans, SampleAggregateKMeans
+from shoal.audit import audit, audit_contents, audit_law, audit_replay, canary, pair_loss, replays
+from shoal.audit.choices import audit_choice, choices_exactly, worst_choice
+from shoal.audit.contents import audit_model_contents, odd_rows
+from shoal.audit.filters import audit_filter
+from shoal.audit.gate import audit_answers
 from shoal.audit.replay import check_cells
+from shoal.domain import STEPS, Unit
 from shoal.errors import ReplayMismatch
 from shoal.mechanisms import SeededEntropy
+from shoal.queries import blocks, losses
+from shoal.queries.aggregates import Change
+from shoal.queries.blocks import BlockMeans
+from shoal.queries.choices import design_choice
 
 # Seeds make a test pass always or never; a false alarm at this confidence would not be chance.
 SURE = 1 - 1e-6
@@ -152,3 +168,139 @@ def test_the_contents_audit_lets_an_honest_model_pass():
     rows = odd_rows(2)
     found = audit_contents(DPLloyd(2, epsilon=5.0, bounds=(-1, 1), random_state=0).fit(rows), rows)
     assert found.passed, found
+
+
+def test_what_is_found_once_was_chance():
+    rows, how = odd_rows(2), {"epsilon": 5.0, "bounds": (-1, 1)}
+    KeepsSizeOnce.fits = 0
+    assert not audit_contents(KeepsSizeOnce(2, **how).fit(rows), rows).passed
+    KeepsSizeOnce.fits = 0
+    assert audit_model_contents(KeepsSizeOnce(2, **how), seed=0).passed
+    found = audit_model_contents(KeepsSizes(2, **how), seed=0)
+    assert "the exact size of a group" in str(found)
+
+
+def test_digits_of_a_hash_are_no_count():
+    rows = odd_rows(2)
+    model = SaysHowMany(2, epsilon=5.0, bounds=(-1, 1), random_state=0).fit(rows)
+    for text, clean in [(f"af{len(rows)}", True), (f"0.{len(rows)}", True), (f"n={len(rows)}.", False)]:
+        model._n = text
+        assert audit_contents(model, rows).passed == clean, text
+
+
+@pytest.mark.parametrize(
+    ("sampler", "by"),
+    [
+        (without_empty_cells, "law of cell"),
+        (half_the_noise, "law of cell"),
+        (places_of_empty_cells_alone, "law of cell"),
+        (occupied_first, "is sorted by cell"),
+    ],
+)
+def test_the_law_audit_catches_filters(sampler, by):
+    found = audit_filter(Fraction(1), 2, sampler, draws=2000, entropy=SeededEntropy(0))
+    assert not found.passed
+    assert found.worst.name.startswith(by)
+
+
+@pytest.mark.parametrize("rate", [Fraction(1, 2), Fraction(1), Fraction(3)])
+def test_the_law_audit_lets_the_gates_filter_pass(rate):
+    found = audit_filter(rate, draws=1000, entropy=SeededEntropy(0))
+    assert found.passed, found
+
+
+@pytest.mark.parametrize("currency", ["epsilon", "rho"])
+def test_audits_catch_choices_at_twice_the_rate(currency):
+    law = design_choice(2, Fraction(1), currency, Unit())
+    sharp = replace(law, rate=2 * law.rate)
+    far_apart = losses.WIDTH * np.array([0, 1, 1, 2])
+    assert not audit_choice(law, far_apart, sharp.draw, draws=400, entropy=SeededEntropy(0)).passed
+    assert worst_choice(sharp, Unit()) > 1.5
+    assert worst_choice(law, Unit()) <= 1 + 1e-9
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_choices_lose_what_they_are_charged_and_no_less(epsilon):
+    found = choices_exactly(epsilon)
+    assert all(loss.passed for loss in found)
+    assert max(loss.true / loss.charged for loss in found) > 0.9
+
+
+@pytest.mark.filterwarnings("ignore::shoal.errors.MostlyNoise")
+def test_the_exact_audit_catches_losses_that_one_row_raises_too_far(monkeypatch):
+    # A loss that is not clipped to the public range: a row counts four times.
+    genetic = GeneticKMeans(1, epsilon=1.0, bounds=(-1, 1), population=6, survivors=2, max_generations=2)
+    pair = canary("corner")
+    transcript = genetic.set_params(random_state=0).fit(pair.D).release_.transcript
+    assert pair_loss(transcript, pair.D, pair.D_prime).passed
+    exact = losses.ClusterCost.exact_losses
+    monkeypatch.setattr(losses.ClusterCost, "exact_losses", lambda *given: 9 * exact(*given))
+    assert not pair_loss(transcript, pair.D, pair.D_prime).passed
+
+
+@pytest.mark.filterwarnings("ignore::shoal.errors.MostlyNoise")
+def test_the_exact_audit_catches_a_sparse_grid_that_counts_a_row_twice(monkeypatch):
+    grid = GridKMeans(1, epsilon=1.0, bounds=(-1, 1), resolution=2500, n_starts=1, random_state=0)
+    pair = canary("corner")
+    transcript = grid.fit(pair.D).release_.transcript
+    assert pair_loss(transcript, pair.D, pair.D_prime).passed
+    from shoal.queries import sparse
+
+    exact = sparse.exact_cells
+
+    def twice(grid, chunk):
+        found = exact(grid, chunk)
+        return replace(found, counts=2 * found.counts)
+
+    monkeypatch.setattr(sparse, "exact_cells", twice)
+    assert not pair_loss(transcript, pair.D, pair.D_prime).passed
+
+
+def blocky(**how):
+    return SampleAggregateKMeans(2, epsilon=1.0, bounds=(-1, 1), **how)
+
+
+@pytest.mark.filterwarnings("ignore::shoal.errors.MostlyNoise")
+def test_the_exact_audit_catches_blocks_that_are_charged_for_too_small_a_range(monkeypatch):
+    pair = canary("alone")
+    honest = blocky(blocks=3, random_state=0).fit(pair.D).release_.transcript
+    found = pair_loss(honest, pair.D, pair.D_prime)
+    assert found.passed
+    assert found.what == "3 of 3 questions"
+    monkeypatch.setattr(
+        BlockMeans, "change", lambda self: Change(width=STEPS // 8, n_values=self.reference.size, extras=())
+    )
+    careless = blocky(blocks=3, random_state=0).fit(pair.D).release_.transcript
+    assert not pair_loss(careless, pair.D, pair.D_prime).passed
+
+
+def test_replay_catches_blocks_that_are_aligned_to_each_other(monkeypatch):
+    rows = np.random.default_rng(0).uniform(-1, 1, (60, 2))
+    assert audit_replay(blocky(blocks=5), rows, seed=0).passed
+    exact = blocks.exact_block_totals
+
+    def published(question, columns, weights, drawn, *rest):
+        # Matched to what another block found, not to public centres.
+        first = columns[:, drawn == drawn.min(initial=9)][:, :2].T if len(drawn) else question.reference
+        return exact(replace(question, reference=first), columns, weights, drawn, *rest)
+
+    monkeypatch.setattr("shoal.audit.replay.exact_block_totals", published)
+    found = audit_replay(blocky(blocks=5), rows, seed=0)
+    assert not found.passed
+    assert "other blocks" in found.detail
+
+
+def test_the_law_audit_sees_the_noise_of_blocks(monkeypatch):
+    model = blocky(blocks=10_000)
+    honest = audit_answers(model, 2, fits=120, seed=0)
+    assert honest.passed, honest
+    assert "360 answers" in honest.what
+    exact = blocks.exact_block_totals
+
+    def half(self, question, law):
+        drawn = law.draw(self._entropy, 1)[0] // 2
+        nobody = np.empty((2, 0), np.float32), None, np.empty(0, np.int64), np.zeros(10_000, np.uint64)
+        return (exact(question, *nobody).ravel() + drawn).astype(np.float64)
+
+    monkeypatch.setattr("shoal.queries.live.LiveCurator._block_totals", half)
+    assert not audit_answers(model, 2, fits=120, seed=0).passed

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from scipy import optimize, stats
 
 from shoal.accounting import budget_of
+from shoal.audit.exact import ExactLoss
 from shoal.audit.laws import LEVEL, Check, LawAudit
 from shoal.audit.sights import Floats
 from shoal.domain import Unit
@@ -156,3 +157,34 @@ def audit_choosers(
         losses = WIDTH * np.array([0, 1, 1, 2])
         found.append(audit_choice(law, losses, draws=draws, entropy=entropy, level=level))
     return found
+
+
+def choices_exactly(epsilon: float) -> list[ExactLoss]:
+    """Try every change that a row can cause, at the corners of its range, on small sets of candidates.
+
+    Examples
+    --------
+    >>> all(loss.passed for loss in choices_exactly(1.0))
+    True
+    """
+    found = []
+    for delta, unit, n in itertools.product((0.0, 1e-6), (Unit(), Unit("replace")), (1, 2)):
+        budget = budget_of(epsilon, delta)
+        law = design_choice(n, budget.amount, budget.currency, unit)
+        what = f"{law.law}, {n} of 3 candidates, {unit.describe()}"
+        found.append(ExactLoss(what, worst_choice(law, unit), float(law.amount), law.currency))
+    return found
+
+
+def worst_choice(law: ChoiceLaw, unit: Unit) -> float:
+    """Return the largest loss of choices among three candidates, over losses and changes of one row."""
+    corners = [WIDTH * np.array(corner) for corner in itertools.product((0, 1), repeat=3)]
+    # A replaced row takes its old share away and brings a new one.
+    gone = corners if unit.replace else corners[:1]
+    changes = {tuple(come - go) for come in corners for go in gone}
+    worst = 0.0
+    for before in ((0, 0, 0), (0, 1, 4)):  # alike, and one that is hardly ever chosen
+        losses = WIDTH * np.array(before)
+        for change, order in itertools.product(changes, itertools.permutations(range(3), law.n)):
+            worst = max(worst, choice_loss(law, losses, losses + np.array(change), np.array(order)))
+    return worst

@@ -6,6 +6,8 @@ totals, by the gate's own code, say how much an answer can tell them apart.
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
 from typing import Any, TypeAlias
@@ -18,6 +20,7 @@ from shoal.audit.exact import ExactLoss, log_law
 from shoal.domain import Chunk, Domain
 from shoal.queries import ReplayCurator, Transcript, aggregates, sparse
 from shoal.queries.answers import Chosen
+from shoal.queries.blocks import BlockMeans, exact_block_totals
 from shoal.queries.noise import NoiseLaw
 from shoal.queries.questions import Histogram, Select, SelectEach, SparseHistogram, Sums
 from shoal.queries.transcript import Entry
@@ -28,6 +31,8 @@ Additive: TypeAlias = Histogram | SparseHistogram | Sums | Select | SelectEach
 
 # Keys of a sparse grid are folded to this many: the few rows of a canary hardly ever meet.
 _FOLDED = 2**20
+# How often rows draw their blocks.
+_DRAWN = 8
 
 
 def totals(question: Additive, chunk: Chunk, domain: Domain) -> Steps:
@@ -74,12 +79,19 @@ def pair_loss(transcript: Transcript, D: Any, D_prime: Any, domain: Domain | Non
     true, charged, known = 0.0, Fraction(0), 0
     for entry in transcript:
         question = entry.question
-        if entry.charge is None or not isinstance(question, Additive):
+        if entry.charge is None:
             continue
-        of_chunk = partial(totals, question, domain=public)
-        before, after = (source.reduce(of_chunk, np.add) for source in sources)
+        if isinstance(question, BlockMeans):
+            one, other = map(_all_rows, sources)
+            shifts = block_shifts(question, one, other, public)
+            true += max(shift_loss(curator.law(question), shift) for shift in shifts)
+        elif isinstance(question, Additive):
+            of_chunk = partial(totals, question, domain=public)
+            before, after = (source.reduce(of_chunk, np.add) for source in sources)
+            true += _loss(curator, entry, np.asarray(before), np.asarray(after))
+        else:
+            continue
         known += 1
-        true += _loss(curator, entry, np.asarray(before), np.asarray(after))
         charged += entry.charge.amount
     what = f"{known} of {len(transcript.charges)} questions"
     return ExactLoss(what, true, float(charged), transcript.budget.currency)
@@ -98,6 +110,37 @@ def _loss(curator: ReplayCurator, entry: Entry, before: Steps, after: Steps) -> 
         return sum(choice_loss(law, a, b, np.array([pick])) for a, b, pick in cells)
     assert isinstance(entry.question, Histogram | SparseHistogram | Sums)
     return shift_loss(curator.law(entry.question), after - before)
+
+
+def block_shifts(question: BlockMeans, before: Chunk, after: Chunk, domain: Domain) -> Iterator[Steps]:
+    """Give what the totals of blocks change by, for blocks drawn so that common rows drew the same ones."""
+    rng = np.random.default_rng(_DRAWN)
+    for _ in range(_DRAWN):
+        seeds = rng.integers(2**63, size=question.n_blocks).astype(np.uint64)
+        drawn = rng.integers(question.n_blocks, size=after.n_rows)
+        left: dict[bytes, list[int]] = defaultdict(list)
+        for key, block in zip(_keys(after), drawn, strict=True):
+            left[key].append(int(block))
+        same = [left[key].pop() if left[key] else int(drawn[0]) for key in _keys(before)]
+        sums = [
+            exact_block_totals(question, chunk.columns, chunk.weights, blocks, seeds, domain.stretch)
+            for chunk, blocks in ((before, np.array(same, dtype=np.int64)), (after, drawn))
+        ]
+        yield (sums[1] - sums[0]).reshape(1, -1)
+
+
+def _keys(chunk: Chunk) -> list[bytes]:
+    weights = np.zeros(chunk.n_rows, np.int32) if chunk.weights is None else chunk.weights
+    return [row.tobytes() + weight.tobytes() for row, weight in zip(chunk.columns.T, weights, strict=True)]
+
+
+def _all_rows(source: Any) -> Chunk:
+    chunks = source.reduce(lambda chunk: [chunk], lambda a, b: [*a, *b])
+    weights = [chunk.weights for chunk in chunks if chunk.weights is not None]
+    return Chunk(
+        np.concatenate([chunk.columns for chunk in chunks], axis=1),
+        np.concatenate(weights) if weights else None,
+    )
 
 
 def shift_loss(law: NoiseLaw, shift: Steps) -> float:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from shoal.algorithms import Algorithm, Clustering
 from shoal.audit.pairs import Additive, totals
@@ -13,12 +14,15 @@ from shoal.audit.sights import Fit
 from shoal.domain import Chunk, Domain
 from shoal.errors import ReplayMismatch, ShoalError
 from shoal.queries import ReplayCurator, Transcript
+from shoal.queries.blocks import BlockMeans, exact_block_totals
 from shoal.queries.live import AnsweringCurator
 from shoal.queries.plain import digest
 from shoal.release.checks import replay as replay_release
 
 # What rows are overwritten with; nobody has this.
 SPOILT = 0.123
+# Blocks that are asked one by one.
+_BLOCKS = 30
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,8 @@ def check_cells(transcript: Transcript, rows: Any, domain: Domain | None = None)
     whole = public.encode(list(np.asarray(rows).T))
     for i, entry in enumerate(transcript):
         question = entry.question
+        if isinstance(question, BlockMeans):
+            _check_blocks(question, whole, public)
         if not isinstance(question, Additive):
             continue
         singly = sum(totals(question, _one(whole, r), public) for r in range(whole.n_rows))
@@ -94,6 +100,23 @@ def check_cells(transcript: Transcript, rows: Any, domain: Domain | None = None)
                 f"question {i} ({question.describe()}) counts rows differently one by one: "
                 "a row's cell depends on its neighbours"
             )
+
+
+def _check_blocks(question: BlockMeans, rows: Chunk, domain: Domain) -> None:
+    """Ask for the centres of every block alone: they must be what they were among the others."""
+    rng = np.random.default_rng(rows.n_rows)
+    few = replace(question, n_blocks=min(question.n_blocks, _BLOCKS))
+    drawn = rng.integers(few.n_blocks, size=rows.n_rows)
+    seeds = rng.integers(2**63, size=few.n_blocks).astype(np.uint64)
+
+    def centres(inside: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+        weights = None if rows.weights is None else rows.weights[inside]
+        return exact_block_totals(few, rows.columns[:, inside], weights, drawn[inside], seeds, domain.stretch)
+
+    nobody = centres(drawn < 0)
+    singly = nobody + sum(centres(drawn == block) - nobody for block in range(few.n_blocks))
+    if not np.array_equal(singly, centres(drawn >= 0)):
+        raise ReplayMismatch(f"{question.describe()}: a block's centres depend on other blocks' rows")
 
 
 def _one(chunk: Chunk, row: int) -> Chunk:

@@ -6,19 +6,22 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 import shoal
 from shoal.accounting import budget_of
 from shoal.algorithms import REGISTRY, lookup
 from shoal.audit.canaries import BOUNDS, CANARIES, SMALL, Canary, canary
-from shoal.audit.choices import audit_choosers
+from shoal.audit.choices import audit_choosers, choices_exactly
 from shoal.audit.contents import audit_model_contents
 from shoal.audit.distinguish import audit
 from shoal.audit.exact import audit_laws_exactly
+from shoal.audit.filters import audit_filter
 from shoal.audit.gate import audit_answers
 from shoal.audit.laws import audit_samplers
 from shoal.audit.pairs import pair_loss
@@ -33,6 +36,10 @@ DELTA = 1e-6
 # All lower bounds of a report hold together with this confidence.
 CONFIDENCE = 0.999
 THE_GATE = "the gate's noise"
+# With so many, a mean over blocks has so little noise that no clamp cuts it off.
+MANY_BLOCKS = 10_000
+# Parameters that make an algorithm ask a question which it does not come to by itself on a small table.
+OTHER_WAYS: dict[str, dict[str, Any]] = {"grid": {"resolution": 2500}}
 
 Progress = Callable[[int], None]
 
@@ -130,13 +137,13 @@ def cases_for(name: str, epsilon: float, canaries: Sequence[str] | None = None) 
 
 def audit_noise(epsilon: float) -> Iterator[Finding]:
     """Audit the gate's noise by itself: enumerated on a tiny lattice, and drawn on the real one."""
-    losses = audit_laws_exactly(epsilon)
+    losses = [*audit_laws_exactly(epsilon), *choices_exactly(epsilon)]
     for currency in ("epsilon", "rho"):
         some = [loss for loss in losses if loss.currency == currency]
         worst = max(some, key=lambda loss: loss.true / loss.charged)
         case, held = f"{len(some)} laws enumerated", all(loss.passed for loss in some)
         yield Finding(THE_GATE, epsilon, "exact", case, held, str(worst), worst.true, worst.charged, currency)
-    laws = [*audit_samplers(epsilon), *audit_choosers(epsilon)]
+    laws = [*audit_samplers(epsilon), *audit_choosers(epsilon), audit_filter(Fraction(str(epsilon)))]
     odd = min(laws, key=lambda law: law.worst.p_value)
     case, held = f"{len(laws)} samplers", all(law.passed for law in laws)
     yield Finding(THE_GATE, epsilon, "law", case, held, f"the oddest {odd}")
@@ -169,6 +176,10 @@ class Subject:
         yield _timed(lambda: self.law(plain, fits=min(400, max(100, runs // 10))))
         yield _timed(lambda: self.replay(plain))
         yield _timed(lambda: self.contents(plain))
+        if (other := OTHER_WAYS.get(self.name, self.parameters)) != self.parameters:
+            asked = replace(self, parameters={**self.parameters, **other})
+            yield _timed(lambda: asked.exact(pairs or [canary("corner")], delta))
+            yield _timed(lambda: asked.replay(asked.estimator(canary("corner"), delta, n_clusters=2)))
 
     def black_box(
         self,
@@ -210,6 +221,8 @@ class Subject:
 
     def law(self, model: Any, fits: int) -> Finding:
         """Test the noise in the algorithm's answers."""
+        if "blocks" in model.get_params():
+            model = clone(model).set_params(blocks=MANY_BLOCKS)
         try:
             found = audit_answers(model, 2, fits=fits, seed=self.seed)
         except InvalidInput as error:
@@ -246,7 +259,8 @@ class Subject:
         return 0.0
 
     def _finding(self, audit: str, case: str, passed: bool, detail: object, *values: Any) -> Finding:
-        return Finding(self.name, self.epsilon, audit, case, passed, str(detail), *values)
+        how = "".join(f", {name}={value}" for name, value in self.parameters.items())
+        return Finding(self.name, self.epsilon, audit, case + how, passed, str(detail), *values)
 
 
 def _timed(find: Callable[[], Finding]) -> Finding:
