@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         MergingKMeans,
         PrivateBounds,
         SampleAggregateKMeans,
+        SubClusterKMeans,
     )
     from shoal.release import Certificate, Release, verify
     from shoal.sources import FileTable
@@ -47,6 +48,7 @@ __all__ = [
     "PrivateBounds",
     "Release",
     "SampleAggregateKMeans",
+    "SubClusterKMeans",
     "__version__",
     "audit",
     "verify",
@@ -67,6 +69,7 @@ _HOMES = {
     "PrivateBounds": "shoal.estimators",
     "Release": "shoal.release",
     "SampleAggregateKMeans": "shoal.estimators",
+    "SubClusterKMeans": "shoal.estimators",
     "verify": "shoal.release",
 }
 

@@ -26,7 +26,7 @@ def test_no_candidate_is_further_from_the_target_than_the_previous_centre(d, wei
     assert np.abs(zone).max() <= 1
 
     def length(gaps):
-        return np.sqrt((gaps**2 * w).sum(axis=-1))
+        return np.linalg.norm(gaps * w, axis=-1)
 
     radius = length(targets - previous)
     assert (length(zone - targets[:, np.newaxis]) <= radius[:, np.newaxis] * (1 + 1e-9)).all()

@@ -20,6 +20,7 @@ from shoal import (
     LSHTreeKMeans,
     MergingKMeans,
     SampleAggregateKMeans,
+    SubClusterKMeans,
 )
 
 NO_LABELS = "a fitted model holds only releasable values, so there is no labels_"
@@ -51,6 +52,7 @@ def justified(estimator):
             3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0, population=20, survivors=4, max_generations=3
         ),
         ConvergentKMeans(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0, max_iter=2),
+        SubClusterKMeans(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0, max_iter=2),
     ],
     expected_failed_checks=justified,
 )

@@ -13,6 +13,7 @@ from shoal.algorithms.hybrid import Hybrid
 from shoal.algorithms.lsh_tree import LSHTree
 from shoal.algorithms.merging import Merging
 from shoal.algorithms.sample_aggregate import SampleAggregate
+from shoal.algorithms.subcluster import SubCluster
 from shoal.audit import replays
 from shoal.domain import Bounds
 from shoal.errors import ReplayMismatch
@@ -41,6 +42,9 @@ ALGORITHMS = [
     Genetic(3, population=20, survivors=4),
     Genetic(1, population=5, survivors=5, max_generations=2),
     Convergent(3),
+    SubCluster(3),
+    SubCluster(2, max_iter=2, internal_k=5, move="sampled", noise="laplace"),
+    SubCluster(2, max_iter=2, move="largest"),
     Convergent(1, max_iter=1, n_candidates=1, noise="laplace"),
 ]
 

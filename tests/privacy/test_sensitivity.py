@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.domain import STEPS, Bounds, Domain
-from shoal.queries import Ball, Box, Grid, Hyperplanes, Offset, Value, Voronoi, WithCost
+from shoal.queries import Ball, Box, Grid, Hyperplanes, Offset, SubCells, Value, Voronoi, WithCost
 from shoal.queries.hyperplanes import NO_CUT
 
 # Borders, ties, lattice neighbours, missing, infinite and out-of-domain cells.
@@ -63,7 +63,15 @@ def trees(draw, columns):
 
 def partitions(columns):
     grids = st.lists(st.integers(1, 5), min_size=columns, max_size=columns).map(lambda s: Grid(tuple(s)))
-    return centres(columns).map(Voronoi) | grids | trees(columns)
+    return centres(columns).map(Voronoi) | grids | trees(columns) | sub_cells(columns)
+
+
+@st.composite
+def sub_cells(draw, columns):
+    around = draw(centres(columns))[:2]
+    seeds = [draw(centres(columns))[:1] for _ in range(2 * len(around))]
+    radius = draw(st.sampled_from([0.0, 0.25, 0.5, 3.0]))
+    return SubCells(around, np.concatenate(seeds).reshape(len(around), 2, columns), radius)
 
 
 @st.composite
@@ -77,7 +85,7 @@ def cases(draw):
                 st.floats(-1, 1), min_size=partition.n_cells * columns, max_size=partition.n_cells * columns
             )
         )
-        if partition.n_cells <= 5
+        if partition.n_cells <= 6
         else [0.0] * (partition.n_cells * columns)
     )
     radius = draw(st.sampled_from([1e-5, 0.01, 0.3, 1.0, 1.7]))

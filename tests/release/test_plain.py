@@ -31,6 +31,7 @@ from shoal.queries import (
     Projected,
     ProjectedLoss,
     Projection,
+    SubCells,
     SwapCost,
     Value,
     Voronoi,
@@ -43,6 +44,7 @@ ANCHORS = np.array([[0.1, -0.2], [1 / 3, 0.7]])
 VALUES = [
     Voronoi(ANCHORS),
     Grid((2, 3)),
+    SubCells(ANCHORS, ANCHORS[:, np.newaxis], 0.5),
     Marginal(1, 32),
     Cubes(2, (np.array([1, 3]), np.array([], dtype=np.int64)), np.array([0.25, -1 / 3])),
     SparseHistogram(Projected(Projection(ANCHORS), Cubes(2)), Fraction(1, 5), 0.5),

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from shoal.accounting.plan import growing
 from shoal.algorithms.clustering import Clustering
-from shoal.algorithms.zones import reach, sampling_zone
+from shoal.algorithms.zones import reach, relative_noise, sampling_zone
 from shoal.postprocess import centre_sd, pack, recentre
 from shoal.queries import Box, Curator, Noise, Offset, OffsetCost, Voronoi
 
@@ -52,8 +52,7 @@ class Convergent:
 
     def run(self, curator: Curator) -> Clustering:
         """Ask for noisy means, lay a zone around each, and let the rows of each cell choose."""
-        k, d, metric = self.n_clusters, curator.domain.n_columns, curator.domain.metric
-        weights = np.ones(d) if metric is None else metric
+        k, d, stretch = self.n_clusters, curator.domain.n_columns, curator.domain.stretch
         centres = pack(k, d, curator.public_rng("starting centres"))
         rng = curator.public_rng("zones")
         choice = SHARE_FOR_CHOICE if self.n_candidates > 1 else Fraction(0)
@@ -67,11 +66,10 @@ class Convergent:
             targets = np.clip(cells.centres + offsets, -1.0, 1.0)
             centres = targets
             if choice:
-                zone = sampling_zone(cells.centres, targets, self.n_candidates, weights, rng)
+                zone = sampling_zone(cells.centres, targets, self.n_candidates, stretch, rng)
                 loss = OffsetCost(cells, targets, zone, 2 * radius)
                 centres = zone[np.arange(k), curator.select_each(loss, cost=cost * choice)]
         spread = centre_sd(offsets, answer.counts, answer.sum_sd, answer.count_sd)
-        n_rows = max(float(curator.n_rows or answer.counts.sum()), 1.0)
         return Clustering(
             centres=Voronoi(centres).centres,
             sizes=answer.counts,
@@ -79,6 +77,6 @@ class Convergent:
             centre_sd=np.hypot(spread, centres - targets),
             size_sd=answer.count_sd,
             n_iter=self.max_iter,
-            predicted_sd=answer.sum_sd * k / n_rows,
+            predicted_sd=relative_noise(curator, answer, answer.counts, radius),
             domain=curator.domain,
         )

@@ -15,6 +15,7 @@ from shoal.algorithms.lloyd import Lloyd
 from shoal.algorithms.lsh_tree import LSHTree
 from shoal.algorithms.merging import Merging
 from shoal.algorithms.sample_aggregate import SampleAggregate
+from shoal.algorithms.subcluster import SubCluster
 from shoal.errors import InvalidInput
 
 
@@ -136,6 +137,16 @@ REGISTRY: dict[str, Registered] = {
             "level are charged",
             proof="docs/proofs/lsh_tree.md",
             algorithm=LSHTree,
+        ),
+        Registered(
+            name="subcluster",
+            estimator="SubClusterKMeans",
+            paper="Joshi and Thakkar 2022",
+            status=Status.REPAIRED,
+            condition="published with sub-clusters found in the rows, drawn by exact size, and rows for "
+            "centres; here they are cut around public seeds and asked for noisy sums",
+            proof="docs/proofs/subcluster.md",
+            algorithm=SubCluster,
         ),
     )
 }

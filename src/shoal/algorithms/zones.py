@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
+
+from shoal.algorithms.rows import surely
+from shoal.queries import Curator, NoisySums
 
 Array = npt.NDArray[np.float64]
 
@@ -32,7 +37,7 @@ def reach(round_: int, n_clusters: int, n_columns: int) -> float:
     return max(size * max(SHRINK ** (round_ - 1), LEAST_REACH), 2.0**-16)
 
 
-def sampling_zone(previous: Array, targets: Array, n: int, weights: Array, rng: np.random.Generator) -> Array:
+def sampling_zone(previous: Array, targets: Array, n: int, stretch: Array, rng: np.random.Generator) -> Array:
     """Return n candidates for each centre: its target, and points of its sampling zone.
 
     The convergent zone is the ball around the target that reaches to the previous centre. A random direction
@@ -45,8 +50,8 @@ def sampling_zone(previous: Array, targets: Array, n: int, weights: Array, rng: 
         Public points of [-1, 1]^d.
     n : int
         Candidates a centre, the target first.
-    weights : ndarray of shape (n_columns,)
-        Of the columns in a squared distance.
+    stretch : ndarray of shape (n_columns,)
+        What columns are multiplied by before distances are taken; see :attr:`shoal.domain.Domain.stretch`.
     rng : numpy Generator
         Public randomness.
 
@@ -55,18 +60,67 @@ def sampling_zone(previous: Array, targets: Array, n: int, weights: Array, rng: 
     ndarray of shape (n_clusters, n, n_columns)
         Within the domain, and no further from the target than the previous centre is.
     """
-    # In coordinates in which distance is Euclidean; a column without weight is left alone.
-    scale = np.sqrt(weights)
-    way = (targets - previous) * scale
+    way = (targets - previous) * stretch
     radius = np.linalg.norm(way, axis=1)[:, np.newaxis]
     turn = _directions(rng, targets.shape)
     turn *= np.where((turn * way).sum(axis=1, keepdims=True) < 0, -1.0, 1.0)
     spread = _directions(rng, (len(targets), n - 1, targets.shape[1]))
     lengths = rng.uniform(0.0, 1.0, (len(targets), n - 1, 1))
     offsets = (radius / 2)[:, :, np.newaxis] * (turn[:, np.newaxis, :] + lengths * spread)
-    steps = np.divide(offsets, scale, out=np.zeros_like(offsets), where=scale > 0)
+    # A column that does not count in distances is left alone.
+    steps = np.divide(offsets, stretch, out=np.zeros_like(offsets), where=stretch > 0)
     points = np.clip(targets[:, np.newaxis, :] + steps, -1.0, 1.0)
     return np.concatenate([targets[:, np.newaxis, :], points], axis=1)
+
+
+def sub_seeds(n: int, n_columns: int, rng: np.random.Generator) -> Array:
+    """Return n directions far from each other: a regular simplex, turned at random, or axes both ways.
+
+    Parameters
+    ----------
+    n, n_columns : int
+        How many, of how many columns.
+    rng : numpy Generator
+        Public randomness.
+
+    Returns
+    -------
+    ndarray of shape (n, n_columns)
+        Unit vectors; where there is no room for more, shorter ones.
+
+    Examples
+    --------
+    >>> three = sub_seeds(3, 2, np.random.default_rng(0))
+    >>> (three @ three.T).round(3)
+    array([[ 1. , -0.5, -0.5],
+           [-0.5,  1. , -0.5],
+           [-0.5, -0.5,  1. ]])
+    >>> np.abs(sub_seeds(5, 1, np.random.default_rng(0))).ravel().round(3)
+    array([1.   , 1.   , 0.5  , 0.5  , 0.333])
+    """
+    turn = np.linalg.qr(rng.normal(size=(n_columns, n_columns)))[0]
+    if n == 1:
+        return turn[:1]
+    if n <= n_columns + 1:
+        corners = np.eye(n) - 1 / n
+        # The corners lie in a plane of n - 1 dimensions; these are their coordinates in it.
+        flat = corners @ np.linalg.svd(corners)[2][: n - 1].T
+        return np.asarray(flat / np.linalg.norm(flat, axis=1, keepdims=True) @ turn[: n - 1])
+    axes = np.stack([turn, -turn], axis=1).reshape(-1, n_columns)
+    rings = [axes / (ring + 1) for ring in range(-(-n // len(axes)))]
+    return np.concatenate(rings)[:n]
+
+
+def relative_noise(curator: Curator, answer: NoisySums, sizes: Array, radius: float) -> float:
+    """Return the predicted noise of a centre's offset, as a share of how far it may reach.
+
+    An offset whose noise is as wide as its reach says nothing, and its centre is where chance has put it.
+    """
+    parts = len(answer.counts) / len(sizes)
+    sd = answer.count_sd * math.sqrt(parts)
+    rows = surely(float(sizes.sum()), sd * math.sqrt(len(sizes)))
+    known = rows if curator.n_rows is None else max(float(curator.n_rows), 1.0)
+    return answer.sum_sd * math.sqrt(parts) * len(sizes) / known / radius
 
 
 def _directions(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:

@@ -8,6 +8,7 @@ from shoal.estimators.lloyd import DPLloyd
 from shoal.estimators.lsh_tree import LSHTreeKMeans
 from shoal.estimators.merging import MergingKMeans
 from shoal.estimators.sample_aggregate import SampleAggregateKMeans
+from shoal.estimators.subcluster import SubClusterKMeans
 from shoal.estimators.synopsis import GridSynopsis
 
 __all__ = [
@@ -21,4 +22,5 @@ __all__ = [
     "MergingKMeans",
     "PrivateBounds",
     "SampleAggregateKMeans",
+    "SubClusterKMeans",
 ]

@@ -13,7 +13,7 @@ from shoal.queries.hyperplanes import Hyperplanes
 from shoal.queries.live import LiveCurator, Source
 from shoal.queries.losses import ClusterCost, Loss
 from shoal.queries.noise import Noise
-from shoal.queries.partitions import Grid, Keyed, Marginal, Partition, Voronoi
+from shoal.queries.partitions import Grid, Keyed, Marginal, Partition, SubCells, Voronoi
 from shoal.queries.projections import Projected, ProjectedLoss, Projection
 from shoal.queries.rehearsal import RehearsalCurator
 from shoal.queries.replay import ReplayCurator
@@ -49,6 +49,7 @@ __all__ = [
     "RowStat",
     "Source",
     "SparseCounts",
+    "SubCells",
     "SwapCost",
     "Transcript",
     "Value",
