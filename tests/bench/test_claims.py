@@ -4,7 +4,19 @@ import math
 
 import pytest
 
-from shoal.bench.claims import Claim, Verdict, better, gain, order, predicts, slope, steeper
+from shoal.bench.claims import (
+    Claim,
+    Verdict,
+    better,
+    bounds,
+    gain,
+    near,
+    no_worse,
+    order,
+    predicts,
+    slope,
+    steeper,
+)
 from shoal.bench.results import Results, best_known, relative
 
 
@@ -36,6 +48,49 @@ def test_better_compares_means_over_runs(made_up):
     runs = [made_up("a", run=i, nicv=v) for i, v in enumerate((1.0, 9.0))]
     runs += [made_up("b", run=i, nicv=4.0) for i in range(2)]
     assert better("b", "a")(Results(runs)).outcome == "holds"
+
+
+def several(made_up, **values):
+    return Results(
+        made_up(method, x=x, run=i, nicv=v, epsilon=x)
+        for method, cells in values.items()
+        for x, runs in cells.items()
+        for i, v in enumerate(runs)
+    )
+
+
+def test_standard_errors_are_told(made_up):
+    runs = several(
+        made_up, a={1.0: (1.0, 1.1, 0.9), 2.0: (1.0, 3.0)}, b={1.0: (2.0, 2.1, 1.9), 2.0: (2.5, 1.0)}
+    )
+    why = better("a", "b")(runs).why
+    assert why.endswith("by two standard errors lower in 1, higher in 0)")
+    assert better("b", "a")(runs).why.endswith("lower in 0, higher in 1)")
+    assert "b in 1 of 2 cells, above in 0" in order(("a", "b"))(runs).why
+
+
+def test_no_worse_needs_to_be_sure(made_up):
+    unsure = several(made_up, a={1.0: (1.0, 3.0)}, b={1.0: (1.5, 2.0)})
+    worse = several(made_up, a={1.0: (3.0, 3.1), 9.0: (1.0, 1.1)}, b={1.0: (1.5, 1.6), 9.0: (1.5, 1.6)})
+    assert no_worse("a", "b")(unsure).outcome == "holds"
+    assert no_worse("a", "b")(worse).outcome == "does not hold"
+    assert no_worse("a", "b", given=lambda run: run["epsilon"] > 5)(worse).outcome == "holds"
+    assert (
+        no_worse("a", "b")(several(made_up, a={1.0: (3.0,)}, b={1.0: (1.0,)})).outcome == "not testable here"
+    )
+
+
+def test_near(results):
+    pair = results({"a": {1.0: 1.0, 2.0: 3.0, 3.0: 1.3}, "b": {1.0: 1.0, 2.0: 1.0, 3.0: 1.0}})
+    assert near("a", "b", 1.5)(pair).outcome == "holds"
+    assert near("b", "a", 1.2)(pair).outcome == "does not hold"
+
+
+def test_bounds(made_up):
+    runs = [made_up(x=x, bound=2.0, measured=m) for x, m in ((1.0, 0.1), (2.0, 1.9))]
+    assert bounds("a", "bound", "measured")(Results(runs)).outcome == "holds"
+    runs.append(made_up(x=3.0, bound=2.0, measured=2.1))
+    assert bounds("a", "bound", "measured")(Results(runs)).outcome == "does not hold"
 
 
 def test_order(results):

@@ -212,3 +212,26 @@ def test_the_error_of_a_round_is_measured_and_predicted():
     # Su et al. (7): 2 d (1 + (2 rho)^2) (k t (d + 1) / (N epsilon))^2 with t = 1.
     by_hand = 2 * 2 * (1 + 0.45**2) * (2 * 3 / (20_000 * 5.0)) ** 2
     assert errors[0]["predicted"] == pytest.approx(by_hand, rel=0.01)
+
+
+def test_the_error_of_a_grid_is_measured_and_predicted():
+    from shoal.bench.probe import centre_error
+    from shoal.estimators import GridKMeans, HybridKMeans
+
+    data = datasets.load("gaussians", n=20_000, d=2, k=2)
+    rows, how = data.scaled(), {"bounds": (-1, 1), "n_rows": 20_000, "epsilon": 0.2, "resolution": 20}
+    errors = [
+        centre_error(GridKMeans(2, n_starts=2, random_state=seed, **how).fit(data.X), rows)
+        for seed in range(30)
+    ]
+    mean = {name: np.mean([e[name] for e in errors]) for name in errors[0]}
+    # What the noise adds is as predicted from every group's own cells, and the whole is below its bound.
+    assert 0.5 < mean["noise_error"] / mean["predicted_sizes"] < 1.7
+    assert mean["noise_error"] < 1.5 * mean["centre_error"] < mean["bound"]
+    # Su et al. (9): 2 d M k^((d-2)/d) / (3 (N epsilon)^2).
+    assert mean["predicted"] == pytest.approx(2 * 2 * 400 / (3 * (20_000 * 0.2) ** 2), rel=1e-3)
+    refined = HybridKMeans(2, gate="always", noise="laplace", n_starts=2, random_state=0, **how).fit(data.X)
+    found = centre_error(refined, rows)
+    # (13): one round at half the budget, with the discrete law's own variance.
+    by_hand = 2 * 2 * (1 + 0.45**2) * (2 * 3 / (20_000 * 0.1)) ** 2
+    assert found["predicted"] == pytest.approx(by_hand, rel=0.01)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from shoal.bench.results import Results
+from shoal.bench.results import Record, Results, Summary
 
 Outcome: TypeAlias = Literal["holds", "does not hold", "not testable here"]
 
@@ -58,15 +59,44 @@ class Claim:
         return self.check(results)
 
 
+@dataclass(frozen=True)
+class Where:
+    """Which cells of a figure a claim is about: one for each table and value of what is varied.
+
+    Parameters
+    ----------
+    data : tuple of str
+        Which tables; all if empty.
+    x : (float, float)
+        From and to which value of what is varied.
+    but : (str, float)
+        A table that the claim leaves out below a value.
+    given : callable, optional
+        Says by the facts of a run (rows, columns, k, epsilon) whether its cell counts.
+    """
+
+    data: tuple[str, ...] = ()
+    x: tuple[float, float] = (0.0, math.inf)
+    but: tuple[str, float] = ("", 0.0)
+    given: Callable[[Record], bool] | None = None
+
+    def pairs(self, results: Results, a: str, b: str, metric: str) -> list[tuple[Summary, Summary]]:
+        """Return the results of two methods in every cell that counts and has both."""
+        found = []
+        for series, at, cell in results.cells():
+            left_out = series == self.but[0] and at < self.but[1]
+            if (self.data and series not in self.data) or not self.x[0] <= at <= self.x[1] or left_out:
+                continue
+            if self.given is not None and not self.given(cell.records[0]):
+                continue
+            one, other = (cell.where(method=label).summary(metric) for label in (a, b))
+            if one is not None and other is not None:
+                found.append((one, other))
+        return found
+
+
 def better(
-    a: str,
-    b: str,
-    *,
-    metric: str = "nicv",
-    share: float = 0.5,
-    data: tuple[str, ...] = (),
-    x: tuple[float, float] = (0.0, math.inf),
-    but: tuple[str, float] = ("", 0.0),
+    a: str, b: str, *, metric: str = "nicv", share: float = 0.5, **where: Any
 ) -> Callable[[Results], Verdict]:
     """Check that the mean of `a` is below that of `b` in more than a share of the cells.
 
@@ -78,29 +108,67 @@ def better(
         What is compared.
     share : float
         More than this share of the cells must agree.
-    data : tuple of str
-        Which tables; all if empty.
-    x : (float, float)
-        From and to which value of what is varied.
-    but : (str, float)
-        A table that the claim leaves out below a value.
+    **where
+        As in :class:`Where`.
     """
 
     def check(results: Results) -> Verdict:
-        wins, ratios = 0, []
-        for series, at, cell in results.cells():
-            if (data and series not in data) or not x[0] <= at <= x[1] or (series == but[0] and at < but[1]):
-                continue
-            pair = cell.where(method=a).mean(metric), cell.where(method=b).mean(metric)
-            if all(map(math.isfinite, pair)):
-                wins += pair[0] < pair[1]
-                ratios.append(pair[0] / pair[1] if pair[1] else math.inf)
-        if not ratios:
+        pairs = Where(**where).pairs(results, a, b, metric)
+        if not pairs:
             return Verdict("not testable here", f"no table has results of both {a} and {b}")
-        why = f"{a} is lower in {wins} of {len(ratios)} cells (median ratio {np.median(ratios):.3g})"
-        return Verdict("holds" if wins > share * len(ratios) else "does not hold", why)
+        wins = sum(one.mean < other.mean for one, other in pairs)
+        why = f"{a} is lower in {wins} of {len(pairs)} cells ({_ratios(pairs)})"
+        return Verdict("holds" if wins > share * len(pairs) else "does not hold", why)
 
     return check
+
+
+def no_worse(a: str, b: str, *, metric: str = "nicv", **where: Any) -> Callable[[Results], Verdict]:
+    """Check that `a` is nowhere above `b` by more than two standard errors, but for one cell in ten."""
+
+    def check(results: Results) -> Verdict:
+        pairs = Where(**where).pairs(results, a, b, metric)
+        if not any(_sure(one, other) is not None for one, other in pairs):
+            return Verdict("not testable here", f"no table has several runs of both {a} and {b}")
+        worse = sum(_sure(one, other) == 1 for one, other in pairs)
+        outcome: Outcome = "holds" if worse <= 0.1 * len(pairs) else "does not hold"
+        return Verdict(outcome, f"{a} against {b} in {len(pairs)} cells: {_ratios(pairs)}")
+
+    return check
+
+
+def near(
+    a: str, b: str, factor: float, *, metric: str = "nicv", **where: Any
+) -> Callable[[Results], Verdict]:
+    """Check that two methods are within a factor of each other, in the median over the cells."""
+
+    def check(results: Results) -> Verdict:
+        pairs = Where(**where).pairs(results, a, b, metric)
+        if not pairs:
+            return Verdict("not testable here", f"no table has results of both {a} and {b}")
+        middle = float(np.median([one.mean / other.mean for one, other in pairs]))
+        outcome: Outcome = "holds" if 1 / factor <= middle <= factor else "does not hold"
+        return Verdict(outcome, f"{a} against {b} in {len(pairs)} cells: {_ratios(pairs)}")
+
+    return check
+
+
+def _sure(one: Summary, other: Summary) -> int | None:
+    """Return -1 or 1 where the first is lower or higher by two standard errors, else 0; None for one run."""
+    error = math.hypot(one.se, other.se)
+    if math.isnan(error):
+        return None
+    gap = one.mean - other.mean
+    return 0 if abs(gap) <= 2 * error else (1 if gap > 0 else -1)
+
+
+def _ratios(pairs: list[tuple[Summary, Summary]]) -> str:
+    ratios = [one.mean / other.mean if other.mean else math.inf for one, other in pairs]
+    signs = [_sure(one, other) for one, other in pairs]
+    text = f"median ratio {np.median(ratios):.3g}"
+    if any(sign is not None for sign in signs):
+        text += f"; by two standard errors lower in {signs.count(-1)}, higher in {signs.count(1)}"
+    return text
 
 
 def order(labels: tuple[str, ...], *, metric: str = "nicv") -> Callable[[Results], Verdict]:
@@ -118,6 +186,13 @@ def order(labels: tuple[str, ...], *, metric: str = "nicv") -> Callable[[Results
         scores = {label: math.exp(float(np.mean(values))) for label, values in logs.items()}
         found = sorted(scores, key=lambda label: scores[label])
         why = "best first: " + ", ".join(f"{label} {scores[label]:.3g}" for label in found)
+        for one, other in itertools.pairwise(found):
+            signs = [_sure(*pair) for pair in Where().pairs(results, one, other, metric)]
+            if any(sign is not None for sign in signs):
+                why += (
+                    f"; by two standard errors {one} is below {other} in {signs.count(-1)} of {len(signs)} "
+                )
+                why += f"cells, above in {signs.count(1)}"
         return Verdict("holds" if tuple(found) == labels else "does not hold", why)
 
     return check
@@ -211,5 +286,20 @@ def predicts(label: str, predicted: str, measured: str, factor: float) -> Callab
             outcome,
             f"predicted / measured: median {middle:.2f}, from {min(ratios):.2f} to {max(ratios):.2f}",
         )
+
+    return check
+
+
+def bounds(label: str, bound: str, measured: str) -> Callable[[Results], Verdict]:
+    """Check that the mean of what was measured is below a bound in every cell."""
+
+    def check(results: Results) -> Verdict:
+        cells = [cell for _, _, cell in results.where(method=label).cells()]
+        shares = [cell.mean(measured) / cell.mean(bound) for cell in cells]
+        shares = [share for share in shares if math.isfinite(share)]
+        if not shares:
+            return Verdict("not testable here", "nothing was measured")
+        why = f"measured / bound: median {np.median(shares):.2g}, at most {max(shares):.2g}"
+        return Verdict("holds" if max(shares) <= 1 else "does not hold", why)
 
     return check

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -126,12 +127,13 @@ def heatmap(experiment: Experiment, results: Results, metric: Metric) -> Any:
         return figure
 
 
-def predicted(_: Experiment, results: Results, metric: Metric) -> Any:
+def predicted(experiment: Experiment, results: Results, metric: Metric) -> Any:
     """Draw what was predicted against what was measured; on the diagonal the theory is right."""
     markers = "osD^vP*X"
     with style():
         figure, axes = _panels(2, 2, size=(4.3, 3.9))
-        kinds = (("predicted", "Su et al. (7): groups of equal size"),
+        equation = re.search(r"\(\d+\)", experiment.title)
+        kinds = (("predicted", f"Su et al. {equation[0] if equation else ''}: groups of equal size"),
                  ("predicted_sizes", "the same, with every group's own size"))  # fmt: skip
         tables, labels = results.distinct("series"), results.distinct("method")
         for ax, (kind, title) in zip(axes, kinds, strict=True):

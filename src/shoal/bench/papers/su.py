@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from shoal.bench.claims import Claim, better, steeper
+from shoal.algorithms.analysis import smallest_epsilon
+from shoal.bench.claims import Claim, better, bounds, near, no_worse, predicts, slope, steeper
 from shoal.bench.experiment import Data, Experiment, Method, Quick, Sweep
+from shoal.bench.results import Record
 
 _SU = "Su et al. 2016"
 
@@ -32,6 +34,11 @@ _SU_NOTE = (
 _GRID_81 = tuple(Data.of("gaussians", d=d, k=k) for d in range(2, 11) for k in range(2, 11))
 _GRID_9 = tuple(f"gaussians d={d} k={k}" for d in (2, 6, 10) for k in (2, 6, 10))
 
+
+def _above_threshold(run: Record) -> bool:
+    return float(run["epsilon"]) >= smallest_epsilon(run["rows"], run["columns"], run["k"])
+
+
 EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
         name="su-figure-1",
@@ -45,14 +52,27 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         quick=Quick(10, (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)),
         note=_SU_NOTE,
         claims=(
-            Claim("GkM is by far the worst", ("GkM", "PGkM"), better("PGkM", "GkM", share=0.9)),
+            *(
+                Claim(
+                    f"GkM is by far the worst; here against {other}",
+                    ("GkM", other),
+                    better(other, "GkM", share=0.9),
+                )
+                for other in ("PGkM", "GkM-3K", "DPLloyd, Laplace", "EUGkM")
+            ),
+            Claim("GkM-3K is near PGkM", ("GkM-3K", "PGkM"), near("GkM-3K", "PGkM", 1.5)),
+            Claim(
+                "EUGkM beats DPLloyd on S1 at epsilon 0.1 and 0.5",
+                ("EUGkM", "DPLloyd, Laplace"),
+                better("EUGkM", "DPLloyd, Laplace", share=0.99, data=("s1",), x=(0.1, 0.5)),
+            ),
             Claim(
                 "DPLloyd beats PGkM except on S1 below epsilon 0.15",
                 ("DPLloyd, Laplace", "PGkM"),
                 better("DPLloyd, Laplace", "PGkM", share=0.9, but=("s1", 0.15)),
             ),
             Claim(
-                "DPLloyd beats GkM-3K",
+                "DPLloyd, the best interactive method, beats GkM-3K",
                 ("DPLloyd, Laplace", "GkM-3K"),
                 better("DPLloyd, Laplace", "GkM-3K", share=0.8),
             ),
@@ -169,6 +189,11 @@ EXPERIMENTS: tuple[Experiment, ...] = (
                 better("Hybrid", "EUGkM", data=_HIGH),
             ),
             Claim(
+                "Hybrid is no worse than EUGkM above its threshold, equation (15)",
+                ("Hybrid", "EUGkM"),
+                no_worse("Hybrid", "EUGkM", given=_above_threshold),
+            ),
+            Claim(
                 "Hybrid is never much worse than EUGkM on the low-dimensional tables",
                 ("Hybrid", "EUGkM"),
                 better("Hybrid", "EUGkM", share=0.4, data=_LOW),
@@ -211,6 +236,62 @@ EXPERIMENTS: tuple[Experiment, ...] = (
                 "DPLloyd is much faster than EUGkM",
                 ("DPLloyd, Laplace", "EUGkM"),
                 better("DPLloyd, Laplace", "EUGkM", metric="seconds", share=0.8),
+            ),
+        ),
+    ),
+    Experiment(
+        name="predicted-grid",
+        title="EUGkM: the error of a centre, predicted by Su et al. (9) and measured",
+        paper=f"{_SU}, section 6.2",
+        data=tuple(Data.of("gaussians", d=d, k=k) for d, k in ((2, 2), (2, 5), (3, 5), (5, 5))),
+        methods=(_EUG,),
+        sweep=Sweep("epsilon", (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)),
+        runs=100,
+        metrics=("centre_error",),
+        figures=("predicted",),
+        quick=Quick(20),
+        note="Mean squared distance of a centre to the exact mean of the rows in its cells. Centres of fewer "
+        "rows than noise are left out. Equation (10), the grain of the grid, is a bound, no prediction.",
+        claims=(
+            Claim(
+                "Equation (9) predicts what the noise adds to the error of EUGkM within a factor of two, for "
+                "groups of similar size, as it assumes",
+                ("EUGkM",),
+                predicts("EUGkM", "predicted", "balanced_noise", 2.0),
+            ),
+            Claim(
+                "Equations (9) and (10) together bound the error of EUGkM",
+                ("EUGkM",),
+                bounds("EUGkM", "bound", "centre_error"),
+            ),
+        ),
+    ),
+    Experiment(
+        name="predicted-hybrid",
+        title="Hybrid: the error of its round of Lloyd, predicted by Su et al. (13) and measured",
+        paper=f"{_SU}, section 6.3",
+        data=tuple(Data.of("gaussians", d=d, k=k) for d, k in ((2, 2), (2, 5), (3, 5), (5, 5))),
+        methods=(
+            Method.of("Hybrid, always refined", "hybrid", resolution="theta", gate="always", noise="laplace"),
+        ),
+        sweep=Sweep("epsilon", (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)),
+        runs=100,
+        metrics=("centre_error",),
+        figures=("predicted",),
+        quick=Quick(20),
+        note="Mean squared distance of a centre to the exact mean of its cell. Centres kept for want of rows "
+        "are left out.",
+        claims=(
+            Claim(
+                "Equation (13) predicts the error of Hybrid's round within a factor of two, for groups of "
+                "similar size, as it assumes",
+                ("Hybrid, always refined",),
+                predicts("Hybrid, always refined", "predicted", "balanced_error", 2.0),
+            ),
+            Claim(
+                "The squared error of Hybrid's round falls like 1 / epsilon^2, for groups of similar size",
+                ("Hybrid, always refined",),
+                slope("Hybrid, always refined", -2.3, -1.7, metric="balanced_error"),
             ),
         ),
     ),
