@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -59,6 +60,65 @@ def test_json_is_for_machines(trips, tmp_path):
     assert json.loads(shoal("show", out, "--json").stdout)["certificate"]["status"] == "proven"
     rows = json.loads(shoal("algorithms", "--json").stdout)
     assert "lloyd" in [row["name"] for row in rows]
+
+
+def test_a_synopsis_is_released_once_and_asked_for_free(trips, tmp_path, monkeypatch):
+    out, rows = tmp_path / "grid", tmp_path / "rows.csv"
+    args = [trips, "--epsilon", 1, *BOUNDS, "--synopsis"]
+    plan = json.loads(shoal("explain", *args, "--rows", 9000, "--json").stdout)
+    assert "cells" in plan["released"]
+    fitted = json.loads(shoal("fit", *args, "--out", out, "--json").stdout)
+    assert fitted["grid"]["columns"] == ["lon", "lat"]
+    assert (
+        fitted["spent"]
+        == pytest.approx(1.0, rel=1e-4)
+        == sum(float(Fraction(charge["amount"])) for charge in plan["charges"])
+    )
+    assert "Noisy counts of rows in a grid of" in shoal("show", out).output
+    assert json.loads(shoal("show", out, "--json").stdout)["certificate"]["algorithm"] == "grid"
+    assert "integrity, not authorship" in shoal("verify", out).output
+    # From here on the table is not touched.
+    monkeypatch.setattr(LiveCurator, "_ask", lambda *_: pytest.fail("asked the rows"))
+    for k in (2, 3):
+        assert len(json.loads(shoal("ask", out, "--k", k, "--json").stdout)["groups"]) == k
+    assert "Groups found on the released counts" in shoal("ask", out, "--k", 3).output
+    found = json.loads(shoal("ask", out, "--box", "lon=-73.9:-73.7", "--json").stdout)
+    assert abs(found["rows"] - 3000) < 4 * found["standard_error"] < 2000
+    shoal("ask", out, "--sample", 500, "--out", rows)
+    assert pyarrow.csv.read_csv(rows).column_names == ["lon", "lat"]
+    assert pyarrow.csv.read_csv(rows).num_rows == 500
+
+
+def test_any_parameter_can_be_set(trips, tmp_path):
+    ask = [trips, "--epsilon", 1, *BOUNDS]
+    config = tmp_path / "shoal.toml"
+    config.write_text("synopsis = true\n[set]\nresolution = 9\n")
+    fitted = json.loads(shoal("fit", *ask, "--config", config, "--out", tmp_path / "a", "--json").stdout)
+    assert fitted["grid"]["shape"] == [9, 9]
+    variant = ["--k", 2, "--algorithm", "merging", "--set", "variant=average_k", "--set", "factor=2"]
+    shoal("fit", *ask, *variant, "--out", tmp_path / "b")
+    shown = json.loads(shoal("show", tmp_path / "b", "--json").stdout)["certificate"]["parameters"]
+    assert (shown["variant"], shown["factor"]) == ("average_k", 2)
+
+
+def test_bad_questions_to_a_synopsis(trips, tmp_path):
+    grid, groups = tmp_path / "grid", tmp_path / "groups"
+    ask = [trips, "--epsilon", 1, *BOUNDS]
+    shoal("fit", *ask, "--synopsis", "--out", grid)
+    shoal("fit", *ask, "--k", 2, "--out", groups)
+    out = ["--out", tmp_path / "out"]
+    refused(tmp_path, "is for --algorithm grid", "fit", *ask, "--synopsis", "--algorithm", "lloyd", *out)
+    refused(tmp_path, "not name=value", "fit", *ask, "--k", 2, "--set", "variant", *out)
+    refused(tmp_path, "no parameter 'colour'", "fit", *ask, "--k", 2, "--set", "colour=red", *out)
+    refused(tmp_path, "ask for something", "ask", grid)
+    refused(tmp_path, "go together", "ask", grid, "--sample", 5)
+    refused(tmp_path, "exists", "ask", grid, "--sample", 5, "--out", trips)
+    refused(tmp_path, "no column 'long'", "ask", grid, "--box", "long=1:2")
+    refused(tmp_path, "reversed", "ask", grid, "--box", "lon=2:1")
+    refused(tmp_path, "n_clusters", "ask", grid, "--k", 0)
+    refused(tmp_path, "not a synopsis", "ask", groups, "--k", 2)
+    refused(tmp_path, "has no groups", "predict", grid, trips, "--out", tmp_path / "labels.csv")
+    refused(tmp_path, "no release", "ask", tmp_path / "nowhere", "--k", 2)
 
 
 def test_explain_reads_no_row(trips, monkeypatch):

@@ -82,7 +82,7 @@ class Synopsis:
         rng : numpy Generator
             Public randomness.
         n_starts : int
-            Starts, judged on the synopsis alone.
+            Starts, judged on the synopsis alone, and as many swaps of a centre after them.
         """
         if not self.counts.sum() > 0:  # nothing stands out: as good as any
             return WeightedClustering(
@@ -98,6 +98,7 @@ class Synopsis:
             n_starts=n_starts,
             least_mass=least,
             noise=self.sd,
+            n_swaps=n_starts,
             stretch=self.domain.stretch,
         )
         return found if self.cells is None else replace(found, masses=self._unbiased(found, rng))

@@ -44,6 +44,7 @@ def _print(plan: Any) -> None:
         share = f"{float(charge.amount) / total:.1%}"
         charges.add_row(str(len(list(alike))), charge.question, charge.mechanism.split("(")[0], share)
     console.print(charges)
+    console.print(f"\nWhat would be released: {plan.released}")
     unit = "" if plan.bounds_known else " (as a share of the half width; bounds are not known yet)"
     console.print(f"\nWith {plan.rows:,.0f} rows, a group of average size has about {plan.group_size:,.0f}.")
     console.print(f"Predicted error of a size: ± {plan.size_error:,.1f}")

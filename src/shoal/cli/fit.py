@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,10 @@ from shoal.cli.options import Job, fit_options, read_job
 )
 @speaks
 def fit(out: Path, as_json: bool, **given: Any) -> None:
-    """Find the groups of TABLE (a file, folder or glob), privately, and write a release to a folder."""
+    """Find the groups of TABLE (a file, folder or glob), privately, and write a release to a folder.
+
+    With --synopsis, count its rows over a grid instead, and write that.
+    """
     from shoal.release import check_free
 
     job = read_job(**given)
@@ -36,12 +40,23 @@ def fit(out: Path, as_json: bool, **given: Any) -> None:
 
 
 def summary(release: Any) -> dict[str, Any]:
-    """Return the centres and sizes for machines."""
-    groups = [
-        {"centre": dict(zip(release.names, map(float, centre), strict=True)), "size": float(size)}
-        for centre, size in zip(release.centres, release.sizes, strict=True)
+    """Return the centres and sizes, or the shape of a synopsis, for machines."""
+    from shoal.release import SynopsisRelease
+
+    guarantee = {"guarantee": release.certificate.guarantee}
+    if isinstance(release, SynopsisRelease):
+        held = release.synopsis
+        facts = {"columns": list(release.names), "shape": list(held.grid.shape), "held": held.n_held}
+        return {"grid": {**facts, "sd": held.sd, "rows": held.rows}, **guarantee}
+    return {"groups": groups_of(release.names, release.centres, release.sizes), **guarantee}
+
+
+def groups_of(names: Sequence[str], centres: Any, sizes: Any) -> list[dict[str, Any]]:
+    """Return groups as plain records."""
+    return [
+        {"centre": dict(zip(names, map(float, centre), strict=True)), "size": float(size)}
+        for centre, size in zip(centres, sizes, strict=True)
     ]
-    return {"groups": groups, "guarantee": release.certificate.guarantee}
 
 
 def _fit(job: Job, *, quiet: bool) -> tuple[Any, float]:

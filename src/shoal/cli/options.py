@@ -31,6 +31,19 @@ _OPTIONS = [
         "Estimated privately if not given.",
     ),
     click.option("--algorithm", help="See `shoal algorithms`; lloyd by default."),
+    click.option(
+        "--synopsis",
+        is_flag=True,
+        default=None,
+        help="Release the noisy grid of --algorithm grid itself, without --k: `shoal ask` then finds groups, "
+        "counts and synthetic rows in it for free.",
+    ),
+    click.option(
+        "--set",
+        "extra",
+        multiple=True,
+        help="Any other parameter of the algorithm's class: name=value, such as resolution=20.",
+    ),
     click.option("--unit", help="Column that names the person whose rows are protected together."),
     click.option("--max-rows", type=int, help="The most rows of one person that are kept."),
     click.option("--levels", multiple=True, help="Categories of a text column: name=a,b,c."),
@@ -63,7 +76,7 @@ _PARAMETERS = {
     "noise": "noise",
     "max_iter": "max_iter",
 }
-_OTHERS = ("columns", "algorithm", "weight")
+_OTHERS = ("columns", "algorithm", "weight", "synopsis", "set")
 
 
 def fit_options(command: F) -> F:
@@ -82,6 +95,7 @@ class Job:
     weight: str | None
     algorithm: str
     parameters: dict[str, Any]
+    synopsis: bool = False
 
     def open(self) -> Any:
         """Open the table, with its parts given out; no row is read."""
@@ -103,7 +117,9 @@ class Job:
         import shoal
         from shoal.algorithms import lookup
 
-        kind = getattr(shoal, lookup(self.algorithm).estimator)
+        if self.synopsis and self.algorithm != "grid":
+            raise InvalidInput(f"--synopsis is for --algorithm grid; {self.algorithm!r} releases no grid")
+        kind = getattr(shoal, "GridSynopsis" if self.synopsis else lookup(self.algorithm).estimator)
         known = kind._get_param_names()
         for name in self.parameters:
             if name not in known:
@@ -118,16 +134,19 @@ def read_job(*, table: str, config: Path | None, **given: Any) -> Job:
     columns = settings.get("columns")
     if isinstance(columns, str):
         columns = [name.strip() for name in columns.split(",") if name.strip()]
-    for needed in ("k", "epsilon"):
+    synopsis = bool(settings.get("synopsis"))
+    for needed in ("epsilon",) if synopsis else ("k", "epsilon"):
         if needed not in settings:
             raise InvalidInput(f"--{needed} is missing; give it here or in a config file")
     parameters = {_PARAMETERS[n]: _parse(n, v) for n, v in settings.items() if n in _PARAMETERS}
+    parameters |= _parse_extra(settings.get("set", {}), settings.get("extra", ()))
     return Job(
         table=table,
         columns=None if columns is None else tuple(columns),
         weight=settings.get("weight"),
-        algorithm=settings.get("algorithm", "lloyd"),
+        algorithm=settings.get("algorithm", "grid" if synopsis else "lloyd"),
         parameters=parameters,
+        synopsis=synopsis,
     )
 
 
@@ -164,13 +183,14 @@ def _parse_bounds(value: Any) -> Any:
     if not isinstance(value, tuple):
         return value
     if any("=" in entry for entry in value):
-        return dict(_named_range(entry) for entry in value)
+        return dict(named_range(entry) for entry in value)
     if len(value) > 1:
         raise InvalidBounds(f"bounds {', '.join(value)}: write name=low:high for each column")
     return value[0] if ":" not in value[0] else _range(value[0])
 
 
-def _named_range(entry: str) -> tuple[str, tuple[float, float]]:
+def named_range(entry: str) -> tuple[str, tuple[float, float]]:
+    """Read the range of a column, written name=low:high."""
     name, _, text = entry.rpartition("=")
     if not name:
         raise InvalidBounds(f"bounds {entry!r} have no column; write name=low:high for each column")
@@ -189,6 +209,27 @@ def _parse_levels(entry: str) -> tuple[str, list[str]]:
     if not equals or not levels:
         raise InvalidInput(f"levels {entry!r} are not name=a,b,c")
     return name, levels.split(",")
+
+
+def _parse_extra(table: Any, entries: tuple[str, ...]) -> dict[str, Any]:
+    if not isinstance(table, dict):
+        raise InvalidInput(f"the config file's entry set is {table!r}; a table [set] of parameters is wanted")
+    found = dict(table)
+    for entry in entries:
+        name, equals, text = entry.partition("=")
+        if not (name and equals):
+            raise InvalidInput(f"--set {entry!r} is not name=value")
+        found[name.strip().replace("-", "_")] = _value(text)
+    return found
+
+
+def _value(text: str) -> Any:
+    for read in (int, float):
+        try:
+            return read(text)
+        except ValueError:
+            continue
+    return text
 
 
 def number(text: str, what: str) -> float:

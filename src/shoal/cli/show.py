@@ -18,10 +18,10 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print the result f
 @_JSON
 @speaks
 def show(release: Path, as_json: bool) -> None:
-    """Show the groups of a RELEASE and its certificate."""
-    from shoal.release import Release
+    """Show the groups of a RELEASE, or its grid, and its certificate."""
+    from shoal.release import load_release
 
-    found = Release.load(release)
+    found = load_release(release)
     if as_json:
         from shoal.cli.fit import summary
 
@@ -33,9 +33,38 @@ def show(release: Path, as_json: bool) -> None:
 
 
 def print_release(release: Any) -> None:
+    """Print groups with their standard errors, or what a synopsis is, and the guarantee."""
+    from rich.console import Console
+
+    from shoal.release import SynopsisRelease
+
+    console = Console()
+    if isinstance(release, SynopsisRelease):
+        for line in synopsis_lines(release):
+            console.print(line, highlight=False)
+    else:
+        print_groups(release, console)
+    for relation, text in release.certificate.guarantee.items():
+        console.print(f"{text} [dim]({relation})[/]")
+    console.print(f"protects {release.certificate.unit}")
+
+
+def synopsis_lines(release: Any) -> list[str]:
+    """Say in a few lines what a synopsis holds."""
+    held = release.synopsis
+    sides = " x ".join(map(str, held.grid.shape))
+    kept = "" if held.cells is None else f"; {held.n_held:,} with {held.threshold} rows or more are kept"
+    bounds = zip(release.names, release.domain.bounds.lower, release.domain.bounds.upper, strict=True)
+    return [
+        f"Noisy counts of rows in a grid of {sides} cells{kept}",
+        *(f"  {name}: {low:.6g} to {high:.6g}" for name, low, high in bounds),
+        f"a count ± {held.sd:.2g}; about {held.rows:,.0f} rows in all",
+    ]
+
+
+def print_groups(release: Any, console: Any) -> None:
     """Print groups with their standard errors."""
     import numpy as np
-    from rich.console import Console
     from rich.table import Table
 
     table = Table(title="Groups (± is the standard error from the noise)", title_justify="left")
@@ -50,11 +79,7 @@ def print_release(release: Any) -> None:
             for c, s in zip(centre, sd, strict=True)
         ]
         table.add_row(str(i), *cells, f"{max(size, 0):,.0f} ± {release.size_sd:.2g}")
-    console = Console()
     console.print(table)
-    for relation, text in release.certificate.guarantee.items():
-        console.print(f"{text} [dim]({relation})[/]")
-    console.print(f"protects {release.certificate.unit}")
 
 
 @click.command()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,8 @@ from shoal.domain import Domain, Schema, Unit
 from shoal.domain.schema import Field
 from shoal.errors import InvalidInput, MostlyNoise
 from shoal.estimators.base import PrivateKMeans
-from shoal.queries import RehearsalCurator
+from shoal.estimators.synopsis import GridSynopsis
+from shoal.queries import Grid, RehearsalCurator, SparseCounts, Transcript
 from shoal.release.certificate import column_names
 from shoal.release.words import risk_sentence
 
@@ -48,6 +49,8 @@ class Explanation:
         Whether bounds were given, so that errors are in the table's own units.
     mostly_noise : bool
         Whether the answer would be mostly noise.
+    released : str
+        What would be released; of a synopsis, the errors above are those of groups found on it.
     """
 
     algorithm: str
@@ -61,6 +64,7 @@ class Explanation:
     group_size: float
     bounds_known: bool
     mostly_noise: bool
+    released: str
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain dictionaries, numbers and strings, ready for JSON."""
@@ -72,13 +76,13 @@ class Explanation:
         return plain
 
 
-def explain(model: PrivateKMeans, columns: Sequence[str] | Schema, rows: float) -> Explanation:
+def explain(model: PrivateKMeans | GridSynopsis, columns: Sequence[str] | Schema, rows: float) -> Explanation:
     """Rehearse a fit on an imagined table.
 
     Parameters
     ----------
     model : estimator
-        A private k-means estimator; it is not changed.
+        A private k-means estimator or a grid synopsis; it is not changed.
     columns : sequence of str or Schema
         Names of the number columns, or the schema of the table.
     rows : float
@@ -94,7 +98,9 @@ def explain(model: PrivateKMeans, columns: Sequence[str] | Schema, rows: float) 
     if not rows > 0:
         raise InvalidInput(f"rows is {rows!r}; give a guess above 0, such as 1e6")
     budget = budget_of(model.epsilon, model.delta)
-    algorithm = model._algorithm(budget)
+    algorithm: Any = model._algorithm(budget)
+    if hasattr(algorithm, "n_starts"):  # no search is worth its time on imagined counts
+        algorithm = replace(algorithm, n_starts=1)
     schema = columns if isinstance(columns, Schema) else Schema(tuple(map(Field, columns)))
     bounds = schema.bounds(model.bounds)
     unit = Unit(model.neighbours, model.max_rows, model.unit)
@@ -130,4 +136,15 @@ def explain(model: PrivateKMeans, columns: Sequence[str] | Schema, rows: float) 
         group_size=float(rows) / len(clustering.centres),
         bounds_known=known,
         mostly_noise=not worst <= _TOO_MUCH,
+        released=_released(model, curator.transcript, len(clustering.centres)),
     )
+
+
+def _released(model: PrivateKMeans | GridSynopsis, transcript: Transcript, n_clusters: int) -> str:
+    if not isinstance(model, GridSynopsis):
+        return f"{n_clusters} groups"
+    entry = next(e for e in reversed(transcript.entries) if e.charge is not None)
+    answer, grid = entry.answer, getattr(entry.question, "partition", None)
+    kept = ", of which those with many rows are kept," if isinstance(answer, SparseCounts) else ""
+    cells = grid.n_cells if isinstance(grid, Grid) else 0
+    return f"a grid of {cells:,} cells{kept} with an error of ± {getattr(answer, 'sd', 0.0):.3g} rows each"

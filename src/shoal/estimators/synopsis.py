@@ -6,8 +6,8 @@ import math
 import warnings
 from typing import Any, Self, Unpack
 
-from shoal.accounting import budget_of
-from shoal.algorithms.grid import GridSketch, Resolution
+from shoal.accounting import Approx, Pure, budget_of
+from shoal.algorithms.grid import GridKMeans, GridSketch, Resolution
 from shoal.algorithms.grid import GridSynopsis as SynopsisAlgorithm
 from shoal.algorithms.synopsis import Synopsis
 from shoal.errors import MostlyNoise
@@ -89,15 +89,19 @@ class GridSynopsis(PrivateEstimator):
             The fitted model.
         """
         budget = budget_of(self.epsilon, self.delta)
-        algorithm = SynopsisAlgorithm(
-            check_count(self.n_clusters, "n_clusters"), GridSketch(self.resolution, self.theta)
-        )
+        groups = self._algorithm(budget)
+        algorithm = SynopsisAlgorithm(groups.n_clusters, groups.sketch)
         synopsis, answered = self._behind_gate(X, sample_weight, budget, algorithm.run)
         self.certificate_ = self._certificate(algorithm, synopsis.domain, answered)
         self.release_ = SynopsisRelease(synopsis, self.certificate_, answered.transcript)
         if said := _warning(synopsis):
             warnings.warn(said, MostlyNoise, stacklevel=2)
         return self
+
+    def _algorithm(self, budget: Pure | Approx) -> GridKMeans:  # noqa: ARG002 - as of the other estimators
+        """Check the parameters, and return what finds groups on such a grid: `explain` tells their errors."""
+        sketch = GridSketch(self.resolution, self.theta)
+        return GridKMeans(check_count(self.n_clusters, "n_clusters"), sketch)
 
 
 def _warning(synopsis: Synopsis) -> str | None:

@@ -4,7 +4,7 @@ from shoal.release.certificate import Certificate
 from shoal.release.folder import check_free
 from shoal.release.intervals import Intervals
 from shoal.release.release import Release
-from shoal.release.synopsis import SynopsisRelease
+from shoal.release.synopsis import SynopsisRelease, load_release
 from shoal.release.verify import Check, Verification, verify
 
 __all__ = [
@@ -15,5 +15,6 @@ __all__ = [
     "SynopsisRelease",
     "Verification",
     "check_free",
+    "load_release",
     "verify",
 ]

@@ -1,0 +1,98 @@
+"""`shoal ask`: what can be had of a released synopsis, as often as wanted and at no further cost."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shoal.cli.console import say, speaks, write_json
+
+
+@click.command()
+@click.argument("synopsis", type=click.Path(path_type=Path))
+@click.option("--k", type=int, help="Find this many groups.")
+@click.option(
+    "--box", multiple=True, help="Count the rows of a box: name=low:high once a column, others unlimited."
+)
+@click.option("--sample", type=int, help="Draw this many synthetic rows; needs --out.")
+@click.option("--out", type=click.Path(path_type=Path), help="CSV file for the synthetic rows.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result for machines.")
+@speaks
+def ask(
+    synopsis: Path, k: int | None, box: tuple[str, ...], sample: int | None, out: Path | None, as_json: bool
+) -> None:
+    """Ask a SYNOPSIS (`shoal fit --synopsis`) for groups, for the rows of a box, or for synthetic rows.
+
+    It was paid for when it was made; nothing here touches the table or costs anything.
+    """
+    from shoal.errors import InvalidInput
+    from shoal.release import SynopsisRelease, load_release
+
+    if k is None and not box and sample is None:
+        raise InvalidInput("ask for something: --k 5, --box name=low:high or --sample 1000 --out rows.csv")
+    if (sample is None) != (out is None):
+        raise InvalidInput("--sample and --out go together: say how many synthetic rows, and where to")
+    if out is not None and out.exists():
+        raise InvalidInput(f"the output file {out} exists; give another name, or move it away first")
+    release = load_release(synopsis)
+    if not isinstance(release, SynopsisRelease):
+        raise InvalidInput(f"{synopsis} holds groups, not a synopsis; make one with: shoal fit --synopsis")
+    found: dict[str, Any] = {}
+    if k is not None:
+        found["groups"] = _groups(release, k)
+    if box:
+        found["rows"], found["standard_error"] = release.count(*_ends(release, box))
+    if sample is not None and out is not None:
+        _write(release, sample, out)
+        found["sample"] = str(out)
+    if as_json:
+        write_json(found)
+    else:
+        _print(release, found)
+
+
+def _groups(release: Any, k: int) -> list[dict[str, Any]]:
+    from shoal.cli.fit import groups_of
+
+    return groups_of(release.names, *release.kmeans(k))
+
+
+def _ends(release: Any, box: tuple[str, ...]) -> tuple[list[float], list[float]]:
+    from shoal.cli.options import named_range
+    from shoal.errors import InvalidInput
+
+    ranges = dict(named_range(entry) for entry in box)
+    if unknown := [name for name in ranges if name not in release.names]:
+        raise InvalidInput(f"the synopsis has no column {unknown[0]!r}; it has {', '.join(release.names)}")
+    ends = [ranges.get(name, (-math.inf, math.inf)) for name in release.names]
+    return [low for low, _ in ends], [high for _, high in ends]
+
+
+def _write(release: Any, n: int, out: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.csv
+
+    rows = release.sample(n)
+    columns = dict(zip(release.names, map(pa.array, rows.T), strict=True))
+    pa.csv.write_csv(pa.table(columns), str(out))
+
+
+def _print(release: Any, found: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    if "groups" in found:
+        table = Table(title="Groups found on the released counts", title_justify="left")
+        for name in ("group", *release.names, "size"):
+            table.add_column(name, justify="right")
+        for i, group in enumerate(found["groups"]):
+            centre = [f"{value:.6g}" for value in group["centre"].values()]
+            table.add_row(str(i), *centre, f"{max(group['size'], 0):,.0f}")
+        Console().print(table)
+    if "rows" in found:
+        click.echo(f"{found['rows']:,.0f} ± {found['standard_error']:.2g} rows in the box")
+    if "sample" in found:
+        say(f"synthetic rows written to {found['sample']}")
