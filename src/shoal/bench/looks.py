@@ -37,7 +37,9 @@ _LOOKS = {
     "PGkM": Look("#6a51a3"),
     "SampleAggregateKMeans": Look("#8c5a3c"),
     "GkM-3K": Look("#8c5a3c"),
-    "GkM": Look("#c49c6b", "--"),
+    "GkM": Look("#c49c6b"),
+    "GkM, Laplace": Look("#e0c8a4", "--", "s"),
+    "GkM-3K, Laplace": Look("#b98a6d", "--", "s"),
 }
 _SPARE = ("#2f7d32", "#ad1457", "#5e35b1", "#00838f", "#9e9d24", "#6d4c41", "#d81b60", "#3949ab")
 
