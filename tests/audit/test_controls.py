@@ -35,6 +35,7 @@ from shoal.audit.contents import audit_model_contents, odd_rows
 from shoal.audit.filters import audit_filter
 from shoal.audit.gate import audit_answers
 from shoal.audit.replay import check_cells
+from shoal.audit.suite import Subject
 from shoal.domain import STEPS, Unit
 from shoal.errors import ReplayMismatch
 from shoal.mechanisms import SeededEntropy
@@ -79,6 +80,16 @@ def test_the_black_box_lets_honest_ones_pass(which, epsilon):
 )
 def test_the_event_says_why(which, by):
     assert any(word in told_apart(which, 1.0, honest=False).event for word in by.split("|"))
+
+
+@pytest.mark.parametrize("algorithm", ["convergent-published", "subcluster-published"])
+def test_the_black_box_catches_what_was_published_without_privacy(algorithm):
+    # Lu and Shen; Joshi and Thakkar: 0.2 comes out only where somebody has it.
+    subject = Subject(algorithm, 1.0, {"n_clusters": 1}, seed=1)
+    found = subject.black_box(canary("two ends"), 0.0, runs=200, confidence=0.999)
+    assert not found.passed, found
+    assert found.measured > 1.5  # about as much as so few runs can show
+    assert not subject.contents(subject.estimator(canary("corner"), 0.0, n_clusters=2)).passed
 
 
 def test_replay_catches_cells_that_depend_on_other_rows(behind_gate):

@@ -132,6 +132,19 @@ def test_explain_reads_no_row(trips, monkeypatch):
     assert "mostly noise" in noisy.output
 
 
+def test_what_is_not_private_wants_to_be_asked_for(trips, tmp_path):
+    args = ["fit", trips, "--k", 2, "--epsilon", 1, *BOUNDS, "--algorithm", "subcluster-published"]
+    refused = shoal(*args, "--out", tmp_path / "r", code=2)
+    assert "allow_unproven=True is wanted" in refused.output
+    fitted = shoal(*args, "--allow-unproven", "--out", tmp_path / "r")
+    assert "no guarantee" in fitted.output
+    assert "epsilon" not in shoal("show", tmp_path / "r").output
+    shoal("verify", tmp_path / "r")
+    shoal(
+        "fit", trips, "--k", 2, "--epsilon", 1, *BOUNDS, "--allow-unproven", "--out", tmp_path / "s", code=2
+    )
+
+
 def test_no_bounds_are_estimated(trips, tmp_path):
     shoal("fit", trips, "--columns", "lon,lat", "--k", 2, "--epsilon", 4, "--out", tmp_path / "r")
     assert "estimated privately" in shoal("show", tmp_path / "r").output

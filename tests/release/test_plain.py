@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from shoal import queries
-from shoal.accounting import ZCDP, Accountant, Approx, Charge, Pure
+from shoal.accounting import ZCDP, Accountant, Approx, Charge, NoGuarantee, Pure
 from shoal.algorithms import REGISTRY
 from shoal.domain import Bounds, Domain, Field, Schema, Unit
 from shoal.errors import InvalidRelease, ShoalError
 from shoal.queries import (
+    AsPublished,
     Ball,
     Box,
     Chosen,
@@ -26,6 +27,7 @@ from shoal.queries import (
     Marginal,
     NoisyCounts,
     NoisySums,
+    NotPrivate,
     Offset,
     OffsetCost,
     Projected,
@@ -67,6 +69,9 @@ VALUES = [
     NoisySums(ANCHORS, np.array([3.0, 1e-310]), 1.0, 2.0),
     NoisySums(ANCHORS, np.array([3.0, 4.0]), 1.0, 2.0, np.array([5.0, 6.0]), 7.0),
     Charge("q", "m", Fraction(1, 10**20), "rho"),
+    AsPublished("orientation", 3, 2, 1, 0.5, 0.25),
+    NotPrivate(ANCHORS, ANCHORS[np.newaxis]),
+    NoGuarantee(),
     Pure(Fraction(1, 10)),
     Approx(Fraction(1), Fraction(1, 10**6)),
     ZCDP(Fraction(3, 7)),

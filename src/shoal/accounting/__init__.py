@@ -1,7 +1,7 @@
 """Budgets as exact values, charges, and the accountant that refuses before the work."""
 
 from shoal.accounting.accountant import Accountant, Allowance
-from shoal.accounting.budget import ZCDP, Approx, Budget, Pure, budget_of, exact, round_down
+from shoal.accounting.budget import ZCDP, Approx, Budget, NoGuarantee, Pure, budget_of, exact, round_down
 from shoal.accounting.conversion import delta_of, epsilon_of, rho_of
 from shoal.accounting.events import Charge
 from shoal.accounting.plan import equal, growing, portion, weighted
@@ -13,6 +13,7 @@ __all__ = [
     "Approx",
     "Budget",
     "Charge",
+    "NoGuarantee",
     "Pure",
     "budget_of",
     "delta_of",

@@ -149,7 +149,32 @@ class Approx:
         return f"epsilon = {float(self.epsilon):g}, delta = {float(self.delta):g}"
 
 
-Budget: TypeAlias = Pure | ZCDP | Approx
+@dataclass(frozen=True)
+class NoGuarantee:
+    """The budget of what is not private: there is nothing in it, and nothing is promised.
+
+    Examples
+    --------
+    >>> NoGuarantee().describe()
+    'no guarantee'
+    """
+
+    @property
+    def currency(self) -> Currency:
+        """None would do as well: nothing can be spent."""
+        return "epsilon"
+
+    @property
+    def amount(self) -> Fraction:
+        """Nothing."""
+        return Fraction(0)
+
+    def describe(self) -> str:
+        """Say that there is none."""
+        return "no guarantee"
+
+
+Budget: TypeAlias = Pure | ZCDP | Approx | NoGuarantee
 
 
 def budget_of(epsilon: Any, delta: Any = 0.0) -> Pure | Approx:

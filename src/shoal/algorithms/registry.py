@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 from shoal.algorithms.clustering import Algorithm
 from shoal.algorithms.convergent import Convergent
@@ -14,6 +15,7 @@ from shoal.algorithms.hybrid import Hybrid
 from shoal.algorithms.lloyd import Lloyd
 from shoal.algorithms.lsh_tree import LSHTree
 from shoal.algorithms.merging import Merging
+from shoal.algorithms.published import Published
 from shoal.algorithms.sample_aggregate import SampleAggregate
 from shoal.algorithms.subcluster import SubCluster
 from shoal.errors import InvalidInput
@@ -47,6 +49,8 @@ class Registered:
         The proof note.
     algorithm : type
         The class in `shoal.algorithms`, a frozen value; a release holds its parameters.
+    parameters : tuple of (str, value)
+        What the estimator has to be made with to be this one.
     """
 
     name: str
@@ -56,6 +60,7 @@ class Registered:
     condition: str
     proof: str
     algorithm: type[Algorithm]
+    parameters: tuple[tuple[str, Any], ...] = ()
 
 
 REGISTRY: dict[str, Registered] = {
@@ -147,6 +152,26 @@ REGISTRY: dict[str, Registered] = {
             "centres; here they are cut around public seeds and asked for noisy sums",
             proof="docs/proofs/subcluster.md",
             algorithm=SubCluster,
+        ),
+        Registered(
+            name="convergent-published",
+            estimator="ConvergentKMeans",
+            paper="Lu and Shen 2020",
+            status=Status.CLAIMED_ONLY,
+            condition="none: not private. Means, zones and candidates are the rows' own",
+            proof="docs/proofs/published.md",
+            algorithm=Published,
+            parameters=(("published", True),),
+        ),
+        Registered(
+            name="subcluster-published",
+            estimator="SubClusterKMeans",
+            paper="Joshi and Thakkar 2022",
+            status=Status.CLAIMED_ONLY,
+            condition="none: not private. Sub-clusters and centres are the rows' own",
+            proof="docs/proofs/published.md",
+            algorithm=Published,
+            parameters=(("published", True),),
         ),
     )
 }

@@ -55,6 +55,12 @@ _OPTIONS = [
     click.option("--missing", type=click.Choice(["centre", "drop"])),
     click.option("--noise", help="Law of the noise, where the algorithm has a choice."),
     click.option("--max-iter", help="Rounds, or auto, where the algorithm has rounds."),
+    click.option(
+        "--allow-unproven",
+        is_flag=True,
+        default=None,
+        help="With an algorithm whose privacy is claimed only: that you know there is no guarantee.",
+    ),
     click.option("--config", type=click.Path(path_type=Path), help="A TOML file with any of these."),
     click.option("--json", "as_json", is_flag=True, help="Print the result for machines."),
 ]
@@ -75,6 +81,7 @@ _PARAMETERS = {
     "missing": "missing",
     "noise": "noise",
     "max_iter": "max_iter",
+    "allow_unproven": "allow_unproven",
 }
 _OTHERS = ("columns", "algorithm", "weight", "synopsis", "set")
 
@@ -119,12 +126,13 @@ class Job:
 
         if self.synopsis and self.algorithm != "grid":
             raise InvalidInput(f"--synopsis is for --algorithm grid; {self.algorithm!r} releases no grid")
-        kind = getattr(shoal, "GridSynopsis" if self.synopsis else lookup(self.algorithm).estimator)
+        row = lookup(self.algorithm)
+        kind = getattr(shoal, "GridSynopsis" if self.synopsis else row.estimator)
         known = kind._get_param_names()
         for name in self.parameters:
             if name not in known:
                 raise InvalidInput(f"algorithm {self.algorithm!r} has no parameter {name!r}")
-        return kind(**self.parameters)
+        return kind(**{**self.parameters, **dict(row.parameters)})
 
 
 def read_job(*, table: str, config: Path | None, **given: Any) -> Job:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from shoal.accounting import Approx, Pure, budget_of
+from shoal.accounting import Approx, Pure
 from shoal.algorithms import Algorithm, with_bounds
 from shoal.domain import Chunk, Domain
 from shoal.errors import MostlyNoise
@@ -57,8 +57,7 @@ class PrivateKMeans(
         self
             The fitted model.
         """
-        budget = budget_of(self.epsilon, self.delta)
-        algorithm = self._algorithm(budget)
+        budget, algorithm = self._plan()
         clustering, answered = self._behind_gate(
             X,
             sample_weight,

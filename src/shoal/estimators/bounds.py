@@ -86,7 +86,7 @@ class PrivateBounds(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         """
         budget = budget_of(self.epsilon, self.delta)
         unit = Unit(self.neighbours)
-        accountant = accountant_for(self)
+        accountant = accountant_for(self, budget)
         entropy = entropy_for(self)
         table = Table(X)
         validate_data(self, X, skip_check_array=True)

@@ -7,12 +7,13 @@ from typing import Literal, Unpack
 from shoal.accounting import Approx, Pure
 from shoal.algorithms import Algorithm
 from shoal.algorithms.convergent import Convergent
-from shoal.estimators.base import PrivateKMeans
 from shoal.estimators.parameters import Common, check_count, check_noise
+from shoal.estimators.published import PublishedToo
 from shoal.queries import Noise
+from shoal.queries.published import Zones
 
 
-class ConvergentKMeans(PrivateKMeans):
+class ConvergentKMeans(PublishedToo):
     """K-means whose centres move into zones around noisy means (Lu and Shen, repaired).
 
     In every round the rows of a cell give their noisy mean, as an offset from the centre clipped ever more
@@ -32,6 +33,11 @@ class ConvergentKMeans(PrivateKMeans):
         Points that each cell's rows choose among, the noisy mean included.
     noise : {"auto", "linf", "laplace", "split", "gaussian"}
         Law of the means' noise; "auto" is "linf", and "gaussian" when delta is above 0.
+    published : bool
+        The published version instead, which is **not private**: there is no guarantee, and what it releases
+        says so. It is there to compare with, and wants `bounds` and ``allow_unproven=True``.
+    allow_unproven : bool
+        That you know.
     **common
         As in :class:`shoal.estimators.parameters.CommonParameters`.
 
@@ -48,6 +54,7 @@ class ConvergentKMeans(PrivateKMeans):
     """
 
     _registered = "convergent"
+    _zones: Zones = "orientation"
 
     def __init__(
         self,
@@ -57,12 +64,16 @@ class ConvergentKMeans(PrivateKMeans):
         max_iter: int = 5,
         n_candidates: int = 8,
         noise: Literal["auto"] | Noise = "auto",
+        published: bool = False,
+        allow_unproven: bool = False,
         **common: Unpack[Common],
     ) -> None:
         super().__init__(n_clusters, epsilon=epsilon, **common)
         self.max_iter = max_iter
         self.n_candidates = n_candidates
         self.noise = noise
+        self.published = published
+        self.allow_unproven = allow_unproven
 
     def _algorithm(self, budget: Pure | Approx) -> Algorithm:
         return Convergent(

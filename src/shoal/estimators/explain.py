@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from shoal.accounting import Charge, budget_of
-from shoal.algorithms import lookup, with_bounds
+from shoal.accounting import Charge, NoGuarantee
+from shoal.algorithms import with_bounds
 from shoal.domain import Domain, Schema, Unit
 from shoal.domain.schema import Field
 from shoal.errors import InvalidInput, MostlyNoise
@@ -97,8 +97,11 @@ def explain(model: PrivateKMeans | GridSynopsis, columns: Sequence[str] | Schema
     """
     if not rows > 0:
         raise InvalidInput(f"rows is {rows!r}; give a guess above 0, such as 1e6")
-    budget = budget_of(model.epsilon, model.delta)
-    algorithm: Any = model._algorithm(budget)
+    budget, algorithm = model._plan()
+    if isinstance(budget, NoGuarantee):
+        raise InvalidInput(
+            "there is nothing to explain: it is not private, and has no guarantee and no budget"
+        )
     if hasattr(algorithm, "n_starts"):  # no search is worth its time on imagined counts
         algorithm = replace(algorithm, n_starts=1)
     schema = columns if isinstance(columns, Schema) else Schema(tuple(map(Field, columns)))
@@ -123,7 +126,7 @@ def explain(model: PrivateKMeans | GridSynopsis, columns: Sequence[str] | Schema
     # Where no error of a centre is known, the prediction for the whole has to do.
     worst = float(np.max(relative)) if np.isfinite(relative).all() else clustering.predicted_sd
     errors = relative * bounds.half_width if known else relative
-    row = lookup(model._registered)
+    row = model._row()
     return Explanation(
         algorithm=row.name,
         status=row.status.value,

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, TypeVar
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from shoal.accounting import Approx, Charge, Pure
-from shoal.algorithms import lookup
+from shoal.accounting import Approx, Budget, Charge, Pure, budget_of
+from shoal.algorithms import Registered, lookup
 from shoal.domain import STEPS, Domain, Unit
 from shoal.errors import InvalidInput, WeakDelta
 from shoal.estimators.parameters import (
@@ -47,13 +47,13 @@ class PrivateEstimator(CommonParameters, BaseEstimator):  # type: ignore[misc]
     """Told of every charge before the work it pays for; set it to show progress."""
 
     def _behind_gate(
-        self, X: Any, sample_weight: Any, budget: Pure | Approx, run: Callable[[Curator], T]
+        self, X: Any, sample_weight: Any, budget: Budget, run: Callable[[Curator], T]
     ) -> tuple[T, Answered]:
         # All that can be wrong is found here, before a row is read or anything is spent.
         unit = self._unit()
         self._check_n_rows(budget, weighted=sample_weight is not None)
         entropy = entropy_for(self)
-        accountant = accountant_for(self)
+        accountant = accountant_for(self, budget)
         threads = self._threads()
         max_weight = self._max_weight(sample_weight)
         table = open_table(X, levels=self.levels, unit=self.unit, weights=sample_weight)
@@ -74,13 +74,26 @@ class PrivateEstimator(CommonParameters, BaseEstimator):  # type: ignore[misc]
 
     def _certificate(self, algorithm: Any, domain: Domain, answered: Answered) -> Certificate:
         return Certificate.issue(
-            lookup(self._registered),
+            self._row(),
             answered.transcript,
             domain,
             algorithm=algorithm,
             private_entropy=answered.private_entropy,
             shared=self.budget is not None,
         )
+
+    def _algorithm(self, budget: Pure | Approx) -> Any:
+        """Check the algorithm's own parameters and return it."""
+        raise NotImplementedError
+
+    def _plan(self) -> tuple[Budget, Any]:
+        """Check the parameters that the budget and the algorithm are made of, and return both."""
+        budget = budget_of(self.epsilon, self.delta)
+        return budget, self._algorithm(budget)
+
+    def _row(self) -> Registered:
+        """Return what is known of the algorithm."""
+        return lookup(self._registered)
 
     def _unit(self) -> Unit:
         max_rows = check_count(self.max_rows, "max_rows")
@@ -101,7 +114,7 @@ class PrivateEstimator(CommonParameters, BaseEstimator):  # type: ignore[misc]
             )
         return None if sample_weight is None else self.max_weight
 
-    def _check_n_rows(self, budget: Pure | Approx, *, weighted: bool) -> None:
+    def _check_n_rows(self, budget: Budget, *, weighted: bool) -> None:
         if self.n_rows is None:
             return
         if self.unit is not None:

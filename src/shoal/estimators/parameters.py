@@ -9,7 +9,7 @@ from typing import Any, Literal, TypedDict
 
 from sklearn.utils import check_random_state
 
-from shoal.accounting import Accountant, Approx, Pure
+from shoal.accounting import Accountant, Approx, Budget, NoGuarantee, Pure
 from shoal.domain import BoundsLike
 from shoal.domain.unit import Neighbours
 from shoal.errors import InvalidBudget, InvalidInput
@@ -153,8 +153,10 @@ def is_whole(value: Any) -> bool:
     return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
-def accountant_for(estimator: Any) -> Accountant:
+def accountant_for(estimator: Any, budget: Budget) -> Accountant:
     """Return the accountant a fit draws on: the shared one, or one of its own."""
+    if isinstance(budget, NoGuarantee):
+        return Accountant(epsilon=1)  # of which nothing can be spent
     if estimator.budget is None:
         return Accountant(epsilon=estimator.epsilon, delta=estimator.delta)
     if not isinstance(estimator.budget, Accountant):

@@ -7,12 +7,13 @@ from typing import Literal, Unpack
 from shoal.accounting import Approx, Pure
 from shoal.algorithms import Algorithm
 from shoal.algorithms.subcluster import Move, SubCluster
-from shoal.estimators.base import PrivateKMeans
 from shoal.estimators.parameters import Common, check_choice, check_count, check_noise
+from shoal.estimators.published import PublishedToo
 from shoal.queries import Noise
+from shoal.queries.published import Zones
 
 
-class SubClusterKMeans(PrivateKMeans):
+class SubClusterKMeans(PublishedToo):
     """K-means whose centres move by what sub-clusters of their cells hold (Joshi and Thakkar, repaired).
 
     In every round each cell is cut around a few public seeds, and sums and counts of the parts are asked for
@@ -33,6 +34,11 @@ class SubClusterKMeans(PrivateKMeans):
         largest.
     noise : {"auto", "linf", "laplace", "split", "gaussian"}
         Law of the noise; "auto" is "linf", and "gaussian" when delta is above 0.
+    published : bool
+        The published version instead, which is **not private**: there is no guarantee, and what it releases
+        says so. It is there to compare with, and wants `bounds` and ``allow_unproven=True``.
+    allow_unproven : bool
+        That you know.
     **common
         As in :class:`shoal.estimators.parameters.CommonParameters`.
 
@@ -49,6 +55,7 @@ class SubClusterKMeans(PrivateKMeans):
     """
 
     _registered = "subcluster"
+    _zones: Zones = "sub-clusters"
 
     def __init__(
         self,
@@ -59,6 +66,8 @@ class SubClusterKMeans(PrivateKMeans):
         internal_k: int = 3,
         move: Move = "combined",
         noise: Literal["auto"] | Noise = "auto",
+        published: bool = False,
+        allow_unproven: bool = False,
         **common: Unpack[Common],
     ) -> None:
         super().__init__(n_clusters, epsilon=epsilon, **common)
@@ -66,6 +75,8 @@ class SubClusterKMeans(PrivateKMeans):
         self.internal_k = internal_k
         self.move = move
         self.noise = noise
+        self.published = published
+        self.allow_unproven = allow_unproven
 
     def _algorithm(self, budget: Pure | Approx) -> Algorithm:
         return SubCluster(

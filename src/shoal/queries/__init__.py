@@ -5,7 +5,7 @@ charged before it is answered, and the answer is already noisy.
 """
 
 from shoal.queries.aggregates import Ball, Box, Offset, RowStat, Value, WithCost
-from shoal.queries.answers import Chosen, NoisyCounts, NoisyMeans, NoisySums, SparseCounts
+from shoal.queries.answers import Chosen, NoisyCounts, NoisyMeans, NoisySums, NotPrivate, SparseCounts
 from shoal.queries.cell_losses import CellLoss, OffsetCost
 from shoal.queries.cubes import Cubes
 from shoal.queries.curator import Curator
@@ -15,12 +15,14 @@ from shoal.queries.losses import ClusterCost, Loss
 from shoal.queries.noise import Noise
 from shoal.queries.partitions import Grid, Keyed, Marginal, Partition, SubCells, Voronoi
 from shoal.queries.projections import Projected, ProjectedLoss, Projection
+from shoal.queries.published import AsPublished
 from shoal.queries.rehearsal import RehearsalCurator
 from shoal.queries.replay import ReplayCurator
 from shoal.queries.swaps import SwapCost
 from shoal.queries.transcript import Transcript
 
 __all__ = [
+    "AsPublished",
     "Ball",
     "Box",
     "CellLoss",
@@ -38,6 +40,7 @@ __all__ = [
     "NoisyCounts",
     "NoisyMeans",
     "NoisySums",
+    "NotPrivate",
     "Offset",
     "OffsetCost",
     "Partition",

@@ -86,6 +86,22 @@ class Chosen:
 
 
 @dataclass(frozen=True, eq=False)
+class NotPrivate:
+    """What an algorithm without a guarantee gives, and what it shows on the way.
+
+    Parameters
+    ----------
+    centres : ndarray of shape (n_clusters, n_columns)
+        Where it ends.
+    visited : ndarray of shape (rounds, n_clusters, n_columns)
+        The centres that it publishes in every round; they are rows.
+    """
+
+    centres: npt.NDArray[np.float64]
+    visited: npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
 class NoisyMeans:
     """Means of centres over blocks of rows.
 

@@ -10,17 +10,18 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from shoal.accounting import Budget, Charge, round_down
+from shoal.accounting import Budget, Charge, NoGuarantee, round_down
 from shoal.domain import STEPS, Bounds, Domain
 from shoal.errors import InvalidBudget, InvalidInput
 from shoal.queries.aggregates import Change, RowStat, Value
-from shoal.queries.answers import Chosen, NoisyCounts, NoisyMeans, NoisySums, SparseCounts
+from shoal.queries.answers import Chosen, NoisyCounts, NoisyMeans, NoisySums, NotPrivate, SparseCounts
 from shoal.queries.blocks import BlockMeans
 from shoal.queries.cell_losses import CellLoss
 from shoal.queries.choices import ChoiceLaw, design_choice
 from shoal.queries.losses import Loss
 from shoal.queries.noise import Noise, NoiseLaw, design
 from shoal.queries.partitions import Keyed, Partition
+from shoal.queries.published import AsPublished
 from shoal.queries.questions import (
     Histogram,
     PublicSeed,
@@ -175,6 +176,17 @@ class Curator(ABC):
         )
         return answer
 
+    def as_published(self, task: AsPublished) -> NotPrivate:
+        """Run an algorithm as it was published, without privacy. Refused wherever a guarantee is asked for.
+
+        Parameters
+        ----------
+        task : AsPublished
+            One that the gate knows: code to run on rows is never handed in.
+        """
+        answer: NotPrivate = self._ask(task)
+        return answer
+
     def public_rng(self, label: str) -> np.random.Generator:
         """Return a generator for public randomness; its seed is in the transcript."""
         return np.random.Generator(np.random.PCG64(self._ask(PublicSeed(label))))
@@ -214,6 +226,12 @@ class Curator(ABC):
     def price(self, question: Question) -> Charge | None:
         """Return what a question is charged, None for public randomness. Free and public."""
         if isinstance(question, PublicSeed):
+            return None
+        if isinstance(question, AsPublished):
+            if not isinstance(self.budget, NoGuarantee):
+                raise InvalidBudget(
+                    f"{question.describe()}; it cannot be had where {self.budget.describe()} is promised"
+                )
             return None
         if isinstance(question, Select | SelectEach):
             return self.choice_law(question).charge(question.describe())

@@ -12,6 +12,7 @@ from shoal.queries.cell_losses import CellLoss
 from shoal.queries.losses import Loss
 from shoal.queries.noise import Noise
 from shoal.queries.partitions import Keyed, Partition
+from shoal.queries.published import AsPublished
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,4 +90,6 @@ class PublicSeed:
         return f"public randomness: {self.label}"
 
 
-Question: TypeAlias = Histogram | SparseHistogram | Sums | Select | SelectEach | BlockMeans | PublicSeed
+Question: TypeAlias = (
+    Histogram | SparseHistogram | Sums | Select | SelectEach | BlockMeans | AsPublished | PublicSeed
+)

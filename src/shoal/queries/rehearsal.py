@@ -8,10 +8,12 @@ import numpy.typing as npt
 from shoal.accounting import Budget, Charge
 from shoal.domain import Domain
 from shoal.queries.aggregates import Change
+from shoal.queries.answers import NotPrivate
 from shoal.queries.blocks import BlockMeans
 from shoal.queries.choices import ChoiceLaw
 from shoal.queries.live import AnsweringCurator, Kept, Steps
 from shoal.queries.noise import NoiseLaw
+from shoal.queries.published import AsPublished
 from shoal.queries.questions import Histogram, Select, SelectEach, SparseHistogram, Sums
 from shoal.queries.sparse import rehearsed
 
@@ -56,6 +58,10 @@ class RehearsalCurator(AnsweringCurator):
 
     def _block_totals(self, question: BlockMeans, law: NoiseLaw) -> Steps:  # noqa: ARG002
         return np.zeros(question.reference.size)
+
+    def _published(self, question: AsPublished) -> NotPrivate:
+        shape = question.n_clusters, self.domain.n_columns
+        return NotPrivate(np.zeros(shape), np.zeros((question.rounds, *shape)))
 
     def _seed(self) -> int:
         return 0

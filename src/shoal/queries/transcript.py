@@ -8,11 +8,11 @@ from typing import TypeAlias
 
 from shoal.accounting import Budget, Charge
 from shoal.domain import Domain
-from shoal.queries.answers import Chosen, NoisyCounts, NoisyMeans, NoisySums, SparseCounts
+from shoal.queries.answers import Chosen, NoisyCounts, NoisyMeans, NoisySums, NotPrivate, SparseCounts
 from shoal.queries.plain import digest
 from shoal.queries.questions import Question
 
-Answer: TypeAlias = NoisyCounts | SparseCounts | NoisySums | NoisyMeans | Chosen | int
+Answer: TypeAlias = NoisyCounts | SparseCounts | NoisySums | NoisyMeans | Chosen | NotPrivate | int
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +23,7 @@ class Entry:
     ----------
     question : Question
         What was asked.
-    answer : NoisyCounts, SparseCounts, NoisySums, NoisyMeans, Chosen or int
+    answer : NoisyCounts, SparseCounts, NoisySums, NoisyMeans, Chosen, NotPrivate or int
         The noisy answer, or the seed of public randomness.
     charge : Charge, optional
         What it cost; None for public randomness.

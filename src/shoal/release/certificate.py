@@ -11,7 +11,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from shoal.accounting import Approx, Budget, Charge, Pure, epsilon_of
+from shoal.accounting import Approx, Budget, Charge, NoGuarantee, Pure, epsilon_of
 from shoal.algorithms import Algorithm, Registered, Status
 from shoal.domain import Domain, Unit
 from shoal.queries import Transcript
@@ -23,6 +23,8 @@ _SHOWN = 20
 
 SHARED = "draws on a shared accountant: losses of all its fits add up to no more than its budget"
 ALONE = "stands alone: another fit on the same table adds to this loss"
+
+UNPROMISED = "no guarantee: after this release no other can promise anything for the same rows"
 
 
 @dataclass(frozen=True)
@@ -115,7 +117,8 @@ class Certificate:
         shared : bool
             Whether the fit drew on an accountant shared with others.
         """
-        private = private_entropy and row.status is not Status.CLAIMED_ONLY
+        promised = row.status is not Status.CLAIMED_ONLY and not isinstance(transcript.budget, NoGuarantee)
+        private = private_entropy and promised
         charges = transcript.charges
         spent = sum((c.amount for c in charges), Fraction(0))
         return cls(
@@ -126,14 +129,14 @@ class Certificate:
             parameters=plain(algorithm),
             guarantee=_guarantee(transcript.budget, domain.unit) if private else _NONE,
             private=private,
-            unit=domain.unit.describe(),
+            unit=domain.unit.describe() if promised else "nobody",
             budget=transcript.budget.describe(),
-            spent=f"{float(spent):.6g} of {float(transcript.budget.amount):.6g} {transcript.budget.currency}",
+            spent=_spent(transcript.budget, spent) if promised else "nothing: there is nothing to spend",
             charges=charges,
             bounds=_bounds(domain),
             rows=_rows(transcript),
             entropy=transcript.entropy,
-            composition=SHARED if shared else ALONE,
+            composition=UNPROMISED if not promised else SHARED if shared else ALONE,
             versions=dict(_versions()),
             transcript=transcript.digest(),
         )
@@ -199,7 +202,13 @@ def _version(package: str) -> str:
         return "absent"
 
 
+def _spent(budget: Budget, spent: Fraction) -> str:
+    return f"{float(spent):.6g} of {float(budget.amount):.6g} {budget.currency}"
+
+
 def _guarantee(budget: Budget, unit: Unit) -> dict[str, str]:
+    if isinstance(budget, NoGuarantee):
+        return _NONE
     # Replacing a row is a removal and an addition, so its guarantee follows; the other way round it does not.
     here = budget.describe()
     if unit.replace:

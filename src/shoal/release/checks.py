@@ -9,15 +9,18 @@ from typing import Any
 
 import numpy as np
 
+from shoal.accounting import NoGuarantee
 from shoal.algorithms import lookup, with_bounds
 from shoal.algorithms.grid import GridSynopsis
 from shoal.domain import STEPS
 from shoal.errors import InvalidRelease, ReplayMismatch
 from shoal.queries import (
+    AsPublished,
     Chosen,
     NoisyCounts,
     NoisyMeans,
     NoisySums,
+    NotPrivate,
     ReplayCurator,
     SparseCounts,
     Transcript,
@@ -68,6 +71,10 @@ def _show(charge: Any) -> str:
 def check_budget(transcript: Transcript) -> str:
     """Check that the charges add up to no more than the budget."""
     budget = transcript.budget
+    if isinstance(budget, NoGuarantee):
+        if transcript.charges:
+            raise InvalidRelease("there is no guarantee, but something is charged")
+        return "no guarantee: there is nothing to spend"
     spent = sum((charge.amount for charge in transcript.charges), Fraction(0))
     if any(charge.currency != budget.currency for charge in transcript.charges) or spent > budget.amount:
         raise InvalidRelease(f"charges add up to {spent}, the budget is {budget.amount} {budget.currency}")
@@ -118,6 +125,8 @@ def _fits(entry: Entry, curator: ReplayCurator, d: int) -> bool:
             return _shaped(indices, loss.n_cells) and bool(
                 ((indices >= 0) & (indices < loss.n_candidates)).all()
             )
+        case AsPublished(_, k, rounds), NotPrivate(centres, visited):
+            return _shaped(centres, k, d) and _shaped(visited, rounds, k, d)
         case PublicSeed(), int() as seed:
             return 0 <= seed < 2**128
     return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from shoal.accounting import Approx, Budget, epsilon_of
+from shoal.accounting import Approx, Budget, NoGuarantee, epsilon_of
 
 _LEVELS = (
     (0.1, "very strong"),
@@ -38,6 +38,8 @@ def risk_sentence(budget: Budget) -> str:
     >>> risk_sentence(budget_of(1.0)).split(": ")[0]
     'good, the usual choice'
     """
+    if isinstance(budget, NoGuarantee):
+        return "no guarantee: anything can be learnt about anybody"
     if isinstance(budget, Approx):
         epsilon, tail = float(budget.epsilon), f", except with probability {float(budget.delta):g}"
     elif budget.currency == "rho":
