@@ -69,7 +69,7 @@ def test_the_reader_would_notice(cheat):
 def test_only_the_gate_and_the_sources_name_exact_values():
     for path in ROOT.rglob("*.py"):
         layer = path.relative_to(ROOT).parts[0]
-        if layer in ("queries", "sources"):
+        if layer in ("queries", "sources", "audit"):  # the audit invents the rows it computes exactly
             continue
         names = {node.id for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Name)}
         assert not [name for name in names if name.startswith("exact_")], path
