@@ -11,6 +11,7 @@ from shoal import (
     GeneticKMeans,
     GridKMeans,
     HybridKMeans,
+    LSHTreeKMeans,
     MergingKMeans,
     SampleAggregateKMeans,
 )
@@ -30,6 +31,8 @@ FAMILY = {
     "hybrid, grid alone": lambda **how: HybridKMeans(2, n_starts=4, gate="published", **BOUNDS, **how),
     "hybrid, refined": lambda **how: HybridKMeans(2, n_starts=4, gate="always", **BOUNDS, **how),
     "merging": lambda **how: MergingKMeans(2, **BOUNDS, **how),
+    "lsh-tree": lambda **how: LSHTreeKMeans(2, n_starts=4, **BOUNDS, **how),
+    "lsh-tree, tree alone": lambda **how: LSHTreeKMeans(2, n_starts=4, max_iter=0, **BOUNDS, **how),
     "sample-aggregate": lambda **how: SampleAggregateKMeans(2, **BOUNDS, **how),
     "genetic": lambda **how: GeneticKMeans(2, population=20, survivors=4, **BOUNDS, **how),
 }
@@ -74,6 +77,7 @@ MEASURED = {
     "grid": lambda **how: GridKMeans(2, resolution=40, n_starts=8, **how),
     "sparse grid": lambda **how: GridKMeans(2, resolution=2500, n_starts=8, **how),
     "hybrid": lambda **how: HybridKMeans(2, gate="always", n_starts=8, **how),
+    "lsh-tree": lambda **how: LSHTreeKMeans(2, n_starts=8, **how),
     "merging, published": lambda **how: MergingKMeans(2, merge="published", **how),
     "merging, Ward": lambda **how: MergingKMeans(2, merge="ward", **how),
     "merging, k-means": lambda **how: MergingKMeans(2, merge="kmeans", **how),

@@ -111,7 +111,8 @@ class Cells:
         cells : Cells
             One level deeper.
         square : float or None
-            Mean square distance of rows from the middle along the direction; None if no cell was large.
+            Mean square distance of rows from the middle along the direction, rather too large than too small;
+            None if no cell was large.
         """
         large = self.counts >= 2 * least
         places = np.rint(edges * (_UNIT * STEPS)).astype(np.int64)
@@ -141,7 +142,9 @@ class Cells:
             return cells, None
         counted = np.concatenate([parts[i] for i in np.flatnonzero(large)])
         away = np.concatenate([middles(line) for line in edges[large]]) - direction.middle
-        return cells, float((counted * away**2).sum() / max(counted.sum(), 1.0))
+        # Two standard deviations above what is seen: noise must not make rows look close together.
+        most = (counted * away**2).sum() + 2 * answer.sd * math.sqrt(float((away**4).sum()))
+        return cells, float(most / max(counted.sum(), 1.0))
 
 
 def best_cut(edges: Array, counts: Array, least: float) -> int | None:

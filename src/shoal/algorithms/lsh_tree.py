@@ -252,4 +252,4 @@ def _spread(squares: list[float]) -> float:
     """Return the standard deviation of rows along a direction, a half width while nothing is known."""
     if not squares:
         return 1.0
-    return max(math.sqrt(max(sum(squares) / len(squares), 0.0)), _LEAST_SPREAD)
+    return min(max(math.sqrt(max(sum(squares) / len(squares), 0.0)), _LEAST_SPREAD), 1.0)

@@ -119,6 +119,27 @@ _OURS = (
         runs=20,
         quick=Quick(10, (1_000, 10_000, 100_000)),
     ),
+    *(
+        Experiment(
+            name=f"many-columns-{kind}",
+            title=f"100,000 rows, 100 columns, 64 groups, {said}",
+            paper="ours",
+            data=(Data.of("gaussians", d=100, k=64, n=100_000),),
+            methods=(*_LLOYDS, Method.of("LSHTreeKMeans", "lsh-tree")),
+            sweep=Sweep("epsilon", (0.5, 1.0, 2.0, 4.0)),
+            runs=10,
+            delta=delta,
+            quick=Quick(3, (1.0,)),
+            claims=(
+                Claim(
+                    "A tree of random cuts finds a better start than sphere packing",
+                    ("LSHTreeKMeans", "DPLloyd"),
+                    better("LSHTreeKMeans", "DPLloyd"),
+                ),
+            ),
+        )
+        for kind, said, delta in (("pure", "pure epsilon", 0.0), ("delta", "delta = 1e-6", 1e-6))
+    ),
     _time("n", "rows", Data.of("city_pickups"), (1e4, 1e5, 1e6, 1e7), Quick(3, (1e4, 1e5, 1e6))),
     _time("d", "columns", _BALCAN, (2, 8, 32, 128, 512), Quick(3, (2, 8, 32, 128))),
     _time("k", "groups", Data.of("city_pickups", n=100_000), (2, 8, 32, 128), Quick(3, (2, 8, 32))),
