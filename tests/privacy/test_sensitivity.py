@@ -6,7 +6,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.domain import STEPS, Bounds, Domain
-from shoal.queries import Ball, Box, Grid, Hyperplanes, Offset, SubCells, Value, Voronoi, WithCost
+from shoal.queries import (
+    Ball,
+    Box,
+    Grid,
+    Hyperplanes,
+    Offset,
+    Outer,
+    Squares,
+    SubCells,
+    Value,
+    Voronoi,
+    WithCost,
+)
 from shoal.queries.hyperplanes import NO_CUT
 
 # Borders, ties, lattice neighbours, missing, infinite and out-of-domain cells.
@@ -90,7 +102,7 @@ def cases(draw):
     )
     radius = draw(st.sampled_from([1e-5, 0.01, 0.3, 1.0, 1.7]))
     offset = Offset(np.array(anchors).reshape(-1, columns), draw(st.sampled_from([Box, Ball]))(radius))
-    stat = draw(st.sampled_from([Value(), offset, WithCost(offset)]))
+    stat = draw(st.sampled_from([Value(), Squares(), offset, Outer(offset), WithCost(offset)]))
     scaling = draw(st.sampled_from(["bounds", "none"]))
     bounds = Bounds((-1.0,) * columns, tuple(1.0 + 0.5 * j for j in range(columns)))
     return Domain(bounds, scaling), rows, extra, partition, stat

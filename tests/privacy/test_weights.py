@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from shoal import DPLloyd
 from shoal.domain import STEPS, Bounds, Chunk, Domain, Unit
-from shoal.queries import Ball, Box, Grid, Offset, Value, Voronoi, WithCost
+from shoal.queries import Ball, Box, Grid, Offset, Outer, Squares, Value, Voronoi, WithCost
 from shoal.queries.aggregates import exact_count
 from shoal.sources import Table
 
@@ -26,6 +26,8 @@ rows = st.lists(st.tuples(cell, cell, weight), max_size=12)
 anchors = np.array([[-0.5, 0.25], [0.5, 1 / 3]])
 STATS = [
     Value(),
+    Squares(),
+    *(Outer(Offset(anchors, shape)) for shape in (Box(0.3), Ball(0.7))),
     *(Offset(anchors, shape) for shape in (Box(0.3), Ball(0.3), Box(1.7), Ball(1e-5))),
     *(WithCost(Offset(anchors, shape)) for shape in (Box(0.7), Ball(0.7))),
 ]

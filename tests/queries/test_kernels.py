@@ -95,6 +95,18 @@ def test_weighted_assignment_as_the_reference(size, equal):
         same(labels, brute(steps, centres))
 
 
+@given(sizes, st.sampled_from([1, 3, 1000, ONE - 1, ONE]))
+def test_products_are_exact(size, width):
+    seed, d, _, n, _ = size
+    values = np.random.default_rng(seed).integers(-width, width + 1, (d, n)).astype(np.int32)
+    values[:, : n // 3] = np.sign(values[:, : n // 3]) * width
+    pairs = [(i, j) for i in range(d) for j in range(i, d)]
+    wide = values.astype(np.int64)
+    want = [np.sign(wide[i] * wide[j]) * (np.abs(wide[i] * wide[j]) // width) for i, j in pairs]
+    for module in (kernels, reference):
+        same(module.products(values, width), np.array(want, dtype=np.int32).reshape(len(pairs), n))
+
+
 @given(sizes, st.sampled_from([1, 5, 2**14, 2**32]))
 def test_places_along_a_direction_are_exact(size, largest):
     steps, _ = case(*size)

@@ -7,7 +7,9 @@ from shoal.estimators.grid import GridKMeans, HybridKMeans
 from shoal.estimators.lloyd import DPLloyd
 from shoal.estimators.lsh_tree import LSHTreeKMeans
 from shoal.estimators.merging import MergingKMeans
+from shoal.estimators.pca import PrivatePCA
 from shoal.estimators.sample_aggregate import SampleAggregateKMeans
+from shoal.estimators.scaler import PrivateScaler
 from shoal.estimators.subcluster import SubClusterKMeans
 from shoal.estimators.synopsis import GridSynopsis
 
@@ -21,6 +23,8 @@ __all__ = [
     "LSHTreeKMeans",
     "MergingKMeans",
     "PrivateBounds",
+    "PrivatePCA",
+    "PrivateScaler",
     "SampleAggregateKMeans",
     "SubClusterKMeans",
 ]

@@ -7,19 +7,18 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import OneToOneFeatureMixin
+from sklearn.utils.validation import check_is_fitted
 
-from shoal.accounting import Accountant, budget_of
+from shoal.accounting import Accountant
 from shoal.algorithms import estimate_bounds
-from shoal.domain import Bounds, Domain, Unit
+from shoal.domain import Bounds
 from shoal.domain.unit import Neighbours
-from shoal.estimators.parameters import accountant_for, entropy_for
-from shoal.queries import LiveCurator
-from shoal.sources import MemorySource, Table
+from shoal.estimators.steps import PrivateStep
+from shoal.queries import Curator
 
 
-class PrivateBounds(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class PrivateBounds(OneToOneFeatureMixin, PrivateStep):  # type: ignore[misc]
     """Estimate bounds privately, then clip and scale every column to [-1, 1].
 
     Use it before a private estimator with ``bounds=(-1, 1)``, on one shared budget.
@@ -84,16 +83,7 @@ class PrivateBounds(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         y : ignored
             For pipelines.
         """
-        budget = budget_of(self.epsilon, self.delta)
-        unit = Unit(self.neighbours)
-        accountant = accountant_for(self, budget)
-        entropy = entropy_for(self)
-        table = Table(X)
-        validate_data(self, X, skip_check_array=True)
-        domain = Domain(Bounds.not_known(table.n_columns), unit=unit, names=table.names)
-        with accountant.reserve(budget, "PrivateBounds.fit") as allowance:
-            curator = LiveCurator(MemorySource(table, domain), domain, allowance, entropy)
-            bounds = estimate_bounds(curator, Fraction(1))
+        bounds = self._behind_gate(X, None, _all_bounds)
         self.bounds_ = np.array(bounds.lower), np.array(bounds.upper)
         return self
 
@@ -106,13 +96,7 @@ class PrivateBounds(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
             Rows of the same columns as in `fit`.
         """
         check_is_fitted(self, "bounds_")
-        table = Table(X)
-        validate_data(self, X, skip_check_array=True, reset=False)
-        rows = [np.column_stack(table.read(part).columns) for part in table.parts(2**16)]
-        lower, upper = self.bounds_
-        values = np.concatenate(rows).astype(np.float64)
-        half = np.where(upper > lower, (upper - lower) / 2, 1.0)
-        return np.asarray((np.clip(values, lower, upper) - (lower + upper) / 2) / half)
+        return self._clipped(X, *self.bounds_)
 
     def inverse_transform(self, X: Any) -> npt.NDArray[np.float64]:
         """Map scaled points, such as centres, back to the table's own units.
@@ -126,7 +110,7 @@ class PrivateBounds(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         lower, upper = self.bounds_
         return np.asarray((lower + upper) / 2 + np.asarray(X) * (upper - lower) / 2)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
+
+def _all_bounds(curator: Curator) -> Bounds:
+    known = curator.domain.bounds  # booleans have theirs
+    return estimate_bounds(curator, Fraction(1)) if known.unknown else known

@@ -12,6 +12,7 @@ from shoal.queries.curator import Curator
 from shoal.queries.hyperplanes import Hyperplanes
 from shoal.queries.live import LiveCurator, Source
 from shoal.queries.losses import ClusterCost, Loss
+from shoal.queries.moments import Outer, Squares
 from shoal.queries.noise import Noise
 from shoal.queries.partitions import Grid, Keyed, Marginal, Partition, SubCells, Voronoi
 from shoal.queries.projections import Projected, ProjectedLoss, Projection
@@ -43,6 +44,7 @@ __all__ = [
     "NotPrivate",
     "Offset",
     "OffsetCost",
+    "Outer",
     "Partition",
     "Projected",
     "ProjectedLoss",
@@ -52,6 +54,7 @@ __all__ = [
     "RowStat",
     "Source",
     "SparseCounts",
+    "Squares",
     "SubCells",
     "SwapCost",
     "Transcript",

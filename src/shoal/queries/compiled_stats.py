@@ -65,6 +65,26 @@ def cut(columns: Array, labels: Array, direction: Array, cuts: Array, firsts: Ar
 
 
 @part
+def _multiply(one: Array, other: Array, width: float, out: Array) -> None:
+    for i in range(one.shape[0]):
+        out[i] = np.int32(np.float64(one[i]) * np.float64(other[i]) / width)
+
+
+@entry("i4[:,:] f8 I4[:,:]")
+def products(values: Array, width: float, out: Array) -> None:
+    """Fill `out` (d (d + 1) / 2, n) with trunc(v_i v_j / width) for all i <= j.
+
+    float64 does this exactly: a product is below 2^40, and a quotient that is no whole number is at least
+    1 / width away from one, more than its rounding.
+    """
+    d, pair = values.shape[0], 0
+    for i in range(d):
+        for j in range(i, d):
+            _multiply(values[i], values[j], width, out[pair])
+            pair += 1
+
+
+@part
 def _turn(anchors: Array) -> Array:
     """Copy anchors (k, d) to int32 (d, k): all cells of one column side by side."""
     turned = np.empty((anchors.shape[1], anchors.shape[0]), np.int32)

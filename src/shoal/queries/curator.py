@@ -198,7 +198,7 @@ class Curator(ABC):
         stat = of or Value()
         change = self._change(stat)
         scale = self._law(change, self._portion * cost, noise).sd / change.width * self._weight
-        return float(scale[0] * stat.unit), float(scale[self.domain.n_columns])
+        return float(scale[0] * stat.unit), float(scale[change.n_values])
 
     def count_sd(self, *, cost: Fraction) -> float:
         """Return the standard deviation of a count that `histogram` would give. Free and public."""

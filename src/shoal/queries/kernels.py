@@ -35,6 +35,7 @@ __all__ = [
     "cut",
     "offset_cost",
     "offsets",
+    "products",
     "set_costs",
     "warm",
 ]
@@ -266,6 +267,30 @@ def offset_cost(
         return reference.offset_cost(columns, labels, anchors, radius, width)
     out = np.empty(columns.shape[1], dtype=np.int32)
     compiled_loops("compiled_stats").offset_cost(columns, labels, anchors, radius, width, out)
+    return out
+
+
+def products(values: npt.NDArray[np.int32], width: int) -> npt.NDArray[np.int32]:
+    """Return trunc(v_i v_j / width) of each row for all i <= j, in the order of an upper triangle.
+
+    Parameters
+    ----------
+    values : ndarray of int32, shape (d, n)
+        In [-width, width].
+    width : int
+        At most 2^20.
+
+    Returns
+    -------
+    ndarray of int32, shape (d (d + 1) / 2, n)
+    """
+    values = np.ascontiguousarray(values, dtype=np.int32)
+    if not 1 <= width <= STEPS or np.abs(values).max(initial=0) > width:
+        raise InvalidInput(f"values beyond a width of {width}, or that beyond {STEPS}")
+    if not compiles():
+        return reference.products(values, width)
+    out = np.empty((len(values) * (len(values) + 1) // 2, values.shape[1]), dtype=np.int32)
+    compiled_loops("compiled_stats").products(values, float(width), out)
     return out
 
 

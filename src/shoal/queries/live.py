@@ -21,6 +21,7 @@ from shoal.queries.answers import Chosen, NoisyCounts, NoisyMeans, NoisySums, No
 from shoal.queries.blocks import BlockMeans, draw_blocks, exact_block_totals
 from shoal.queries.choices import ChoiceLaw
 from shoal.queries.curator import Curator
+from shoal.queries.moments import Outer
 from shoal.queries.noise import NoiseLaw
 from shoal.queries.partitions import Partition, check_dense
 from shoal.queries.published import AsPublished
@@ -275,7 +276,7 @@ def _sums(
 
 
 def _check_anchors(partition: Partition, of: RowStat | None, n_columns: int) -> None:
-    offset = of.of if isinstance(of, WithCost) else of
+    offset = of.of if isinstance(of, WithCost | Outer) else of
     if isinstance(offset, Offset) and offset.anchors.shape != (partition.n_cells, n_columns):
         raise InvalidInput(
             f"anchors have shape {offset.anchors.shape}; one point of {n_columns} columns for each of "

@@ -24,6 +24,7 @@ from shoal.queries.cell_losses import CellLoss, OffsetCost
 from shoal.queries.cubes import Cubes
 from shoal.queries.hyperplanes import Hyperplanes
 from shoal.queries.losses import ClusterCost, Loss
+from shoal.queries.moments import Outer, Squares
 from shoal.queries.partitions import Grid, Keyed, Marginal, Partition, SubCells, Voronoi
 from shoal.queries.projections import Projected, ProjectedLoss
 from shoal.queries.swaps import SwapCost
@@ -33,7 +34,7 @@ Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
 MEMBERS: dict[type, tuple[type, ...]] = {
     Partition: (Cubes, Grid, Hyperplanes, Marginal, Projected, SubCells, Voronoi),
     Keyed: (Cubes, Grid, Projected),
-    RowStat: (Offset, Value, WithCost),
+    RowStat: (Offset, Outer, Squares, Value, WithCost),
     Loss: (ClusterCost, ProjectedLoss, SwapCost),
     CellLoss: (OffsetCost,),
 }

@@ -131,6 +131,14 @@ def offset_cost(
     return out
 
 
+def products(values: npt.NDArray[np.int32], width: int) -> npt.NDArray[np.int32]:
+    """Return trunc(v_i v_j / width) of each row for all i <= j."""
+    wide = values.astype(np.int64)
+    upper = np.triu_indices(len(wide))
+    both = wide[upper[0]] * wide[upper[1]]
+    return np.asarray(np.sign(both) * (np.abs(both) // width), dtype=np.int32)
+
+
 def set_costs(
     columns: Columns, sets: Integers, metric: Floats, scale: float, width: int, shares: Labels | None
 ) -> Integers:

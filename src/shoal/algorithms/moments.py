@@ -1,0 +1,168 @@
+"""Means, spreads and principal components of a table, for the first steps of a pipeline.
+
+Noisy moments as in Dwork, Talwar, Thakurta, Zhang 2014 (Analyze Gauss), with exact integer statistics and a
+pure form. Proof: docs/proofs/moments.md. Results are in the scaled units of the domain.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.algorithms.bounds import SHARE_FOR_BOUNDS, estimate_bounds
+from shoal.algorithms.rows import surely
+from shoal.domain import STEPS, Domain
+from shoal.postprocess import recentre
+from shoal.postprocess.recentre import smallest_count
+from shoal.queries import Ball, Curator, Grid, Noise, Offset, Outer, RowStat, Squares, WithCost
+from shoal.queries.moments import symmetric
+
+Array = npt.NDArray[np.float64]
+
+# Of what components cost: one look at mean and spread, the rest for products of columns.
+FOR_MEAN = Fraction(1, 5)
+# Rows further from the mean than this many times the root of the total variance are pulled in.
+_RADIUS = 2.0
+_LEAST_RADIUS = 2.0**-10
+
+
+@dataclass(frozen=True, eq=False)
+class Spreads:
+    """Means and standard deviations of columns.
+
+    Parameters
+    ----------
+    means, spreads : ndarray of shape (n_columns,)
+        Points of [-1, 1], and standard deviations that are at least as large as their noise.
+    noisy : bool
+        Whether the noise is as large as the domain, by public and released values.
+    domain : Domain
+        What they are scaled to.
+    """
+
+    means: Array
+    spreads: Array
+    noisy: bool
+    domain: Domain
+
+
+@dataclass(frozen=True, eq=False)
+class Components:
+    """Principal directions of the rows.
+
+    Parameters
+    ----------
+    mean : ndarray of shape (n_columns,)
+        Where they meet.
+    directions : ndarray of shape (n_components, n_columns)
+        Of length one and at right angles, in columns stretched as the domain measures distance.
+    variances : ndarray of shape (n_components,)
+        Along each, falling; at least as large as their noise.
+    total : float
+        Variance in all directions together.
+    noisy : bool
+        Whether the last of the variances does not stand out of the noise.
+    domain : Domain
+        What all are scaled to.
+    """
+
+    mean: Array
+    directions: Array
+    variances: Array
+    total: float
+    noisy: bool
+    domain: Domain
+
+
+@dataclass(frozen=True)
+class ColumnSpreads:
+    """Noisy sums and sums of squares, once."""
+
+    def run(self, curator: Curator) -> Spreads:
+        """Estimate bounds where some are unknown, ask once, and divide."""
+        curator, share = _bounded(curator)
+        d = curator.domain.n_columns
+        answer = curator.sums(Grid.whole(d), of=Squares(), cost=share)
+        rows = surely(float(answer.counts[0]), answer.count_sd)
+        # Too few rows to tell: as wide as the bounds.
+        unknown = np.repeat([[0.0, 1.0]], d, axis=1)
+        both = recentre(answer.sums, answer.counts, answer.count_sd, fallback=unknown)[0]
+        means, squares = both[:d], (both[d:] + 1) / 2
+        # A spread below that of the noise is not known to be so small.
+        variances = np.maximum(squares - means**2, answer.sum_sd / rows)
+        return Spreads(
+            means, np.sqrt(np.minimum(variances, 1.0)), not answer.sum_sd / rows <= 0.5, curator.domain
+        )
+
+
+@dataclass(frozen=True)
+class PrincipalComponents:
+    """Eigenvectors of a noisy second-moment matrix.
+
+    Parameters
+    ----------
+    n_components : int
+        How many directions; at most as many as columns.
+    """
+
+    n_components: int
+
+    def run(self, curator: Curator) -> Components:
+        """Estimate bounds where some are unknown, ask for mean and spread, then for products of columns."""
+        curator, share = _bounded(curator)
+        d, stretch = curator.domain.n_columns, curator.domain.stretch
+        mean, radius = _middle(curator, share * FOR_MEAN)
+        of = Outer(Offset(mean[np.newaxis, :], Ball(radius)))
+        cost = share * (1 - FOR_MEAN)
+        answer = curator.sums(Grid.whole(d), of=of, cost=cost, noise=_quietest(curator, of, cost))
+        rows = surely(float(answer.counts[0]), answer.count_sd)
+        moments = symmetric(answer.sums[0], d) / max(float(answer.counts[0]), smallest_count(answer.count_sd))
+        variances, vectors = np.linalg.eigh(moments * np.multiply.outer(stretch, stretch))
+        largest = np.argsort(-variances, kind="stable")[: self.n_components]
+        directions = vectors[:, largest].T
+        # An eigenvector has no sign of its own: let its largest entry be positive.
+        signs = np.sign(directions[np.arange(len(directions)), np.abs(directions).argmax(axis=1)])
+        # A symmetric matrix of noise has eigenvalues of up to about two roots of its size times the noise.
+        noise = 2 * math.sqrt(d) * answer.sum_sd / rows
+        return Components(
+            mean,
+            directions * signs[:, np.newaxis],
+            np.maximum(variances[largest], answer.sum_sd / rows),
+            max(float(variances.sum()), 0.0),
+            not noise <= variances[largest[-1]],
+            curator.domain,
+        )
+
+
+def _middle(curator: Curator, cost: Fraction) -> tuple[Array, float]:
+    """Return a noisy mean, and a radius around it that few rows are beyond."""
+    d = curator.domain.n_columns
+    whole = math.sqrt(d)
+    of = WithCost(Offset(np.zeros((1, d)), Ball(min(whole, 1023.0))))
+    answer = curator.sums(Grid.whole(d), of=of, cost=cost, noise=_quietest(curator, of, cost))
+    mean = recentre(answer.sums, answer.counts, answer.count_sd, fallback=np.zeros((1, d)))[0]
+    assert answer.costs is not None
+    square = float(answer.costs[0]) / max(float(answer.counts[0]), smallest_count(answer.count_sd))
+    variance = square - float((mean**2).sum())
+    radius = _RADIUS * math.sqrt(max(variance, 0.0))
+    return mean, min(max(radius, _LEAST_RADIUS, 1 / STEPS), 2 * whole, 1023.0)
+
+
+def _quietest(curator: Curator, of: RowStat, cost: Fraction) -> Noise | None:
+    """Return the law that moves a sum least, from public values."""
+    if curator.budget.currency == "rho":
+        return None
+    laws: tuple[Noise, ...] = ("linf", "laplace")
+    return min(laws, key=lambda law: curator.noise_sd(of=of, cost=cost, noise=law)[0])
+
+
+def _bounded(curator: Curator) -> tuple[Curator, Fraction]:
+    """Return a curator over known bounds, and the share of its budget that is left: all of it."""
+    if not curator.domain.bounds.unknown:
+        return curator, Fraction(1)
+    bounds = estimate_bounds(curator, SHARE_FOR_BOUNDS)
+    return curator.within(bounds, 1 - SHARE_FOR_BOUNDS), Fraction(1)

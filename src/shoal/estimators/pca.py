@@ -1,0 +1,182 @@
+"""Private principal components as a step of a pipeline."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import ClassNamePrefixFeaturesOutMixin
+from sklearn.utils.validation import check_is_fitted
+
+from shoal.accounting import Accountant
+from shoal.algorithms.moments import PrincipalComponents
+from shoal.domain import BoundsLike, Domain
+from shoal.domain.lattice import decode
+from shoal.domain.unit import Neighbours
+from shoal.errors import InvalidInput, MostlyNoise
+from shoal.estimators.parameters import check_count
+from shoal.estimators.steps import PrivateStep
+
+# Standard deviations of a component that are kept to each side of the mean.
+_CLIP = 3.0
+
+
+class PrivatePCA(ClassNamePrefixFeaturesOutMixin, PrivateStep):  # type: ignore[misc]
+    """Project rows to the principal directions of a noisy second-moment matrix.
+
+    What comes out is clipped and scaled to [-1, 1], all components alike, so that distances keep their
+    proportions: use it before a private estimator with ``bounds=(-1, 1)``, on one shared budget.
+
+    Parameters
+    ----------
+    n_components : int
+        How many directions; at most as many as columns.
+    epsilon : float
+        Privacy loss allowed for the directions.
+    delta : float
+        0 for pure differential privacy. Above it noise is much smaller, as it does not grow with the number
+        of pairs of columns.
+    bounds : (lower, upper), mapping of column name to (lower, upper), or "latlon"
+        Public bounds of the columns. If not given, they are estimated with a tenth of the budget.
+    whiten : bool
+        Scale every component by itself, so that all are equally wide.
+    scaling : {"bounds", "none"}
+        Find directions after scaling each column to its bounds, or in the table's own units.
+    neighbours : {"add-remove", "replace"}
+        Whom the guarantee protects.
+    budget : Accountant, optional
+        Shared with the other steps.
+    random_state : int, optional
+        For tests only: seeded noise is not private.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_columns)
+        Directions, released: of length one and at right angles in the units that `scaling` says.
+    mean_ : ndarray of shape (n_columns,)
+        Noisy mean in the table's own units.
+    explained_variance_ : ndarray of shape (n_components,)
+        Noisy variances along the directions, in the units that `scaling` says: half widths of the bounds, or
+        the table's own.
+    explained_variance_ratio_ : ndarray of shape (n_components,)
+        As shares of the noisy variance of all columns.
+    reach_ : ndarray of shape (n_components,)
+        What is scaled to 1: how far rows are kept along each direction.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from shoal import Accountant, DPLloyd, PrivatePCA
+    >>> rng = np.random.default_rng(0)
+    >>> plane = rng.choice([-3.0, 3.0], (10_000, 1)) * np.ones(20) + rng.normal(0, 0.3, (10_000, 20))
+    >>> budget = Accountant(epsilon=2.0, delta=1e-6)
+    >>> steps = make_pipeline(
+    ...     PrivatePCA(1, epsilon=1.0, delta=5e-7, bounds=(-5, 5), budget=budget),
+    ...     DPLloyd(2, epsilon=1.0, delta=5e-7, bounds=(-1, 1), budget=budget),
+    ... ).fit(plane)
+    >>> centres = steps[0].inverse_transform(steps[1].cluster_centers_)
+    >>> np.sort(centres.mean(axis=1)).round(0)
+    array([-3.,  3.])
+    """
+
+    def __init__(
+        self,
+        n_components: int,
+        *,
+        epsilon: float,
+        delta: float = 0.0,
+        bounds: BoundsLike | None = None,
+        whiten: bool = False,
+        scaling: Literal["bounds", "none"] = "bounds",
+        neighbours: Neighbours = "add-remove",
+        budget: Accountant | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.whiten = whiten
+        self.scaling = scaling
+        self.neighbours = neighbours
+        self.budget = budget
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
+        """Find the principal directions.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_columns)
+            Numbers; missing and infinite cells are allowed, and taken to lie in the middle of the bounds.
+        y : ignored
+            For pipelines.
+        """
+        found = self._behind_gate(
+            X,
+            self.bounds,
+            lambda curator: PrincipalComponents(self.n_components).run(curator),
+            self.scaling,
+        )
+        unit = found.domain.length_unit
+        self._domain = found.domain
+        self._mean = found.mean
+        self.components_ = found.directions
+        self.mean_ = found.domain.decode(found.mean)
+        self.explained_variance_ = found.variances * unit**2
+        self.explained_variance_ratio_ = found.variances / max(found.total, float(found.variances.sum()))
+        # No row of the box lies further than this along a direction.
+        furthest = np.abs(found.directions) @ (found.domain.stretch * (1 + np.abs(found.mean)))
+        self.reach_ = np.minimum(_CLIP * np.sqrt(found.variances), furthest) * unit
+        if found.noisy:
+            warnings.warn(
+                f"the last of {len(found.variances)} components does not stand out of the noise: raise "
+                "epsilon, give delta or tighter bounds, or ask for fewer components",
+                MostlyNoise,
+                stacklevel=2,
+            )
+        return self
+
+    def _check(self, domain: Domain) -> None:
+        if check_count(self.n_components, "n_components") > domain.n_columns:
+            raise InvalidInput(
+                f"n_components is {self.n_components}; the table has only {domain.n_columns} columns"
+            )
+
+    def transform(self, X: Any) -> npt.NDArray[np.float64]:
+        """Project, clip and scale to [-1, 1]; missing cells are taken to lie in the middle of the bounds.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_columns)
+            Rows of the same columns as in `fit`.
+        """
+        check_is_fitted(self, "components_")
+        rows = self._domain.encode(list(self._read(X).T)).columns.T.astype(np.float64)
+        along = ((rows - self._mean) * self._domain.stretch) @ self.components_.T * self._domain.length_unit
+        return np.asarray(np.clip(along, -self.reach_, self.reach_) / self._unit)
+
+    def inverse_transform(self, X: Any) -> npt.NDArray[np.float64]:
+        """Map points such as centres back to the table's own units, within its bounds.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_components)
+            Points of [-1, 1]^m.
+        """
+        check_is_fitted(self, "components_")
+        stretch = self._domain.stretch * self._domain.length_unit
+        away = np.asarray(X) * self._unit @ self.components_
+        points = self._mean + away / np.where(stretch > 0, stretch, 1.0)
+        return decode(points, self._domain.bounds.lower, self._domain.bounds.upper)
+
+    @property
+    def _unit(self) -> npt.NDArray[np.float64]:
+        return self.reach_ if self.whiten else np.full_like(self.reach_, self.reach_.max())
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)

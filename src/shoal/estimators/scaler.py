@@ -1,0 +1,133 @@
+"""A private scaler as a step of a pipeline."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import OneToOneFeatureMixin
+from sklearn.utils.validation import check_is_fitted
+
+from shoal.accounting import Accountant
+from shoal.algorithms.moments import ColumnSpreads
+from shoal.domain import BoundsLike
+from shoal.domain.unit import Neighbours
+from shoal.errors import InvalidInput, MostlyNoise
+from shoal.estimators.steps import PrivateStep
+
+
+class PrivateScaler(OneToOneFeatureMixin, PrivateStep):  # type: ignore[misc]
+    """Centre every column on its noisy mean and divide it by its noisy spread.
+
+    What comes out is clipped to `clip` standard deviations and divided by them, so it lies in [-1, 1]: use it
+    before a private estimator with ``bounds=(-1, 1)``, on one shared budget.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy loss allowed for means and spreads.
+    delta : float
+        0 for pure differential privacy.
+    bounds : (lower, upper), mapping of column name to (lower, upper), or "latlon"
+        Public bounds of the columns. If not given, they are estimated with a tenth of the budget.
+    clip : float
+        Standard deviations that are kept to each side of the mean.
+    neighbours : {"add-remove", "replace"}
+        Whom the guarantee protects.
+    budget : Accountant, optional
+        Shared with the other steps.
+    random_state : int, optional
+        For tests only: seeded noise is not private.
+
+    Attributes
+    ----------
+    mean_, scale_ : ndarray of shape (n_columns,)
+        Noisy means and standard deviations in the table's own units, released. The scale of a column whose
+        spread does not stand out of the noise is that of the noise; of a constant one, 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from shoal import Accountant, DPLloyd, PrivateScaler
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.column_stack([rng.normal(50, 2, 10_000), rng.normal(0, 0.1, 10_000)])
+    >>> budget = Accountant(epsilon=2.0)
+    >>> steps = make_pipeline(
+    ...     PrivateScaler(epsilon=1.0, bounds=([40, -1], [60, 1]), budget=budget),
+    ...     DPLloyd(2, epsilon=1.0, bounds=(-1, 1), budget=budget),
+    ... ).fit(X)
+    >>> np.allclose(steps[0].scale_, [2, 0.1], rtol=0.2)
+    True
+    >>> steps[0].inverse_transform(steps[1].cluster_centers_).shape
+    (2, 2)
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float,
+        delta: float = 0.0,
+        bounds: BoundsLike | None = None,
+        clip: float = 3.0,
+        neighbours: Neighbours = "add-remove",
+        budget: Accountant | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.clip = clip
+        self.neighbours = neighbours
+        self.budget = budget
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
+        """Estimate mean and spread of every column.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_columns)
+            Numbers; missing and infinite cells are allowed, and taken to lie in the middle of the bounds.
+        y : ignored
+            For pipelines.
+        """
+        if not 0 < self.clip < float("inf"):
+            raise InvalidInput(f"clip is {self.clip!r}; it must be a number above 0")
+        found = self._behind_gate(X, self.bounds, ColumnSpreads().run)
+        half = found.domain.bounds.half_width
+        self.mean_ = found.domain.bounds.middle + found.means * half
+        self.scale_ = np.where(half > 0, found.spreads * half, 1.0)
+        if found.noisy:
+            warnings.warn(
+                "the noise of the means is as wide as the bounds, so the scaling is mostly noise: raise "
+                "epsilon or give tighter bounds",
+                MostlyNoise,
+                stacklevel=2,
+            )
+        return self
+
+    def transform(self, X: Any) -> npt.NDArray[np.float64]:
+        """Scale, and clip to [-1, 1]; missing cells stay missing.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_columns)
+            Rows of the same columns as in `fit`.
+        """
+        check_is_fitted(self, "mean_")
+        reach = self.clip * self.scale_
+        return self._clipped(X, self.mean_ - reach, self.mean_ + reach)
+
+    def inverse_transform(self, X: Any) -> npt.NDArray[np.float64]:
+        """Map scaled points, such as centres, back to the table's own units.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_columns)
+            Points of [-1, 1]^d.
+        """
+        check_is_fitted(self, "mean_")
+        return np.asarray(self.mean_ + np.asarray(X) * (self.clip * self.scale_))
