@@ -5,10 +5,12 @@ import warnings
 import numpy as np
 import pytest
 
-from shoal import DPLloyd
+from shoal import DPLloyd, GridSynopsis
 from shoal.algorithms import REGISTRY, Status
+from shoal.audit import pair_loss
 from shoal.audit.canaries import CANARIES, canary
 from shoal.audit.choices import audit_choosers
+from shoal.audit.contents import audit_model_contents
 from shoal.audit.exact import audit_laws_exactly
 from shoal.audit.laws import audit_samplers
 from shoal.audit.suite import EPSILONS, OTHER_WAYS, Subject, cases_for
@@ -55,6 +57,18 @@ def test_other_questions(algorithm, epsilon):
     model = subject.estimator(canary("corner"), 0.0, n_clusters=2)
     for found in (subject.exact([canary("corner"), canary("order")], 0.0), subject.replay(model)):
         assert found.passed, found.detail
+
+
+@pytest.mark.parametrize("resolution", ["theta", 2500])
+@pytest.mark.filterwarnings("ignore::shoal.errors.MostlyNoise")
+def test_a_synopsis(resolution):
+    model = GridSynopsis(epsilon=1.0, bounds=(-1, 1), resolution=resolution)
+    assert audit_model_contents(model, seed=0).passed
+    for pair in (canary("corner"), canary("jump", 1.0)):
+        transcript = model.set_params(random_state=0).fit(pair.D).release_.transcript
+        found = pair_loss(transcript, pair.D, pair.D_prime)
+        assert found.passed, found
+        assert found.what == "2 of 2 questions"
 
 
 @pytest.mark.parametrize("noise", ["laplace", "split"])

@@ -85,8 +85,8 @@ def grid_error(model: Any, scaled: Points, entry: Entry) -> dict[str, float]:
         float(((centres[known] - exact[known] / rows) ** 2).sum(axis=1).mean()) for exact in (sums, on_grid)
     )
     spread = np.bincount(group, ((places - centres[group]) ** 2).sum(axis=1), k)[known]
-    # The rate of discrete Laplace noise with this deviation.
-    epsilon = 2 * math.asinh(1 / (math.sqrt(2) * answer.sd))
+    # The paper's noise has variance 2 / epsilon^2; that of integers is far below it where epsilon is large.
+    epsilon = math.sqrt(2) / answer.sd
     predicted = grid_variance(len(scaled), d, k, epsilon, grid.n_cells)
     balanced = {"balanced_noise": noise} if _balanced(counts, len(scaled)) else {}
     return balanced | {
