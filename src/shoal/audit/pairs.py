@@ -18,11 +18,21 @@ import numpy.typing as npt
 from shoal.audit.choices import choice_loss
 from shoal.audit.exact import ExactLoss, log_law
 from shoal.domain import Chunk, Domain
-from shoal.queries import ReplayCurator, Transcript, aggregates, sparse
+from shoal.mechanisms import SystemEntropy
+from shoal.queries import HeldLoss, ReplayCurator, Source, Transcript, aggregates, held, sparse
 from shoal.queries.answers import Chosen
 from shoal.queries.blocks import BlockMeans, exact_block_totals
 from shoal.queries.noise import NoiseLaw
-from shoal.queries.questions import Histogram, Select, SelectEach, SparseHistogram, Sums
+from shoal.queries.questions import (
+    Histogram,
+    Hold,
+    Question,
+    Select,
+    SelectEach,
+    SparseHistogram,
+    Sums,
+    WithoutNearest,
+)
 from shoal.queries.transcript import Entry
 from shoal.sources import open_table
 
@@ -36,22 +46,37 @@ _DRAWN = 8
 
 
 def totals(question: Additive, chunk: Chunk, domain: Domain) -> Steps:
-    """Return the exact totals of a chunk: one line a cell or candidate, and additive over rows."""
+    """Return the exact totals of a chunk: one line a cell or candidate; of loose rows they add up."""
     metric = domain.metric
     match question:
         case Sums(partition, of):
-            return of.exact_totals(partition, chunk, metric)
+            return held.exact_sum(lambda rows: of.exact_totals(partition, rows, metric), chunk)
         case Histogram(partition):
-            return aggregates.exact_count(partition, chunk, metric)[:, np.newaxis]
-        case Select(loss):
+            return held.exact_sum(
+                lambda rows: aggregates.exact_count(partition, rows, metric)[:, np.newaxis], chunk
+            )
+        case Select(loss) if isinstance(loss, HeldLoss):
             return loss.exact_losses(chunk, metric)[:, np.newaxis]
-        case SelectEach(loss):
-            return loss.exact_cell_losses(chunk, metric)
+        case Select(loss):
+            return held.exact_sum(lambda rows: loss.exact_losses(rows, metric)[:, np.newaxis], chunk)
+        case SelectEach(each):
+            return held.exact_sum(lambda rows: each.exact_cell_losses(rows, metric), chunk)
         case SparseHistogram(grid):
             found = sparse.exact_cells(grid, chunk)
             size = min(grid.n_cells, _FOLDED)
             counts = np.bincount(found.cells % size, weights=found.counts, minlength=size)
             return counts.astype(np.int64)[:, np.newaxis]
+
+
+def held_after(question: Question, source: Source, domain: Domain) -> Source:
+    """Return the rows that later questions are asked of, as the gate holds them."""
+    match question:
+        case Hold(grid):
+            return held.hold(source, grid, SystemEntropy(), weighted=False)
+        case WithoutNearest(centre, n):
+            assert isinstance(source, held.HeldRows)
+            return held.HeldRows(held.exact_without_nearest(source.chunk, centre, n, domain.metric))
+    return source
 
 
 def pair_loss(transcript: Transcript, D: Any, D_prime: Any, domain: Domain | None = None) -> ExactLoss:
@@ -77,8 +102,10 @@ def pair_loss(transcript: Transcript, D: Any, D_prime: Any, domain: Domain | Non
     public, curator = domain or transcript.domain, ReplayCurator(transcript)
     sources = [open_table(table, unit=public.unit.column).source(public, threads=1) for table in (D, D_prime)]
     true, charged, known = 0.0, Fraction(0), 0
+    rows: list[Source] = list(sources)
     for entry in transcript:
         question = entry.question
+        curator, rows = curator.after(question), [held_after(question, at, public) for at in rows]
         if entry.charge is None:
             continue
         if isinstance(question, BlockMeans):
@@ -87,7 +114,7 @@ def pair_loss(transcript: Transcript, D: Any, D_prime: Any, domain: Domain | Non
             true += max(shift_loss(curator.law(question), shift) for shift in shifts)
         elif isinstance(question, Additive):
             of_chunk = partial(totals, question, domain=public)
-            before, after = (source.reduce(of_chunk, np.add) for source in sources)
+            before, after = (at.reduce(of_chunk, np.add) for at in rows)
             true += _loss(curator, entry, np.asarray(before), np.asarray(after))
         else:
             continue

@@ -18,12 +18,15 @@ class Chunk:
         Multiples of 2^-20 in [-1, 1]; one row of the array per column of the table.
     weights : ndarray of int32, shape (n,), optional
         Row weights, in steps of 2^-20 of the public maximum; all at the maximum if not given.
+    counts : ndarray of int64, shape (n,), optional
+        How many equal rows each stands for; one if not given.
     """
 
     columns: npt.NDArray[np.float32]
     weights: npt.NDArray[np.int32] | None = None
+    counts: npt.NDArray[np.int64] | None = None
 
     @property
     def n_rows(self) -> int:
-        """Rows in this chunk: exact, so only the gate and the sources may ask."""
+        """Different rows in this chunk: exact, so only the gate and the sources may ask."""
         return int(self.columns.shape[1])

@@ -151,11 +151,12 @@ def _exponents(losses: Integers, rate: Fraction) -> tuple[Integers, Integers, in
     values = checked_integers("a loss", losses, least=0)
     if values.ndim != 1 or not values.size:
         raise InvalidInput(f"losses of shape {values.shape}; one for each of at least 1 candidate is wanted")
-    # The products do not fit 64 bits; Python's integers hold them.
-    parts = [divmod(s * gap, t) for gap in (values - values.min()).tolist()]
+    # The products do not fit 64 bits; Python's integers hold them, each different gap once.
+    gaps, place = np.unique(values - values.min(), return_inverse=True)
+    parts = [divmod(s * gap, t) for gap in gaps.tolist()]
     # A longer run of coins is never drawn, so larger whole parts are all alike.
     whole = np.array([min(w, LARGEST_RUN + 1) for w, _ in parts], dtype=np.int64)
-    return whole, np.array([r for _, r in parts], dtype=np.int64), t
+    return whole[place], np.array([r for _, r in parts], dtype=np.int64)[place], t
 
 
 def _coins(entropy: Entropy, whole: Integers, rest: Integers, denominator: int) -> Booleans:

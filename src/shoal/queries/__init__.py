@@ -10,29 +10,36 @@ from shoal.queries.cell_losses import CellLoss, OffsetCost
 from shoal.queries.cubes import Cubes
 from shoal.queries.curator import Curator
 from shoal.queries.hyperplanes import Hyperplanes
-from shoal.queries.live import LiveCurator, Source
+from shoal.queries.live import LiveCurator
 from shoal.queries.losses import ClusterCost, Loss
 from shoal.queries.moments import Outer, Squares
 from shoal.queries.noise import Noise
 from shoal.queries.partitions import Grid, Keyed, Marginal, Partition, SubCells, Voronoi
 from shoal.queries.projections import Projected, ProjectedLoss, Projection
 from shoal.queries.published import AsPublished
+from shoal.queries.radius import GoodRadius
 from shoal.queries.rehearsal import RehearsalCurator
 from shoal.queries.replay import ReplayCurator
+from shoal.queries.source import Source
 from shoal.queries.swaps import SwapCost
 from shoal.queries.transcript import Transcript
+from shoal.queries.windows import BoxCount, HeldLoss, Inside, Region, Windows, WindowSize
 
 __all__ = [
     "AsPublished",
     "Ball",
     "Box",
+    "BoxCount",
     "CellLoss",
     "Chosen",
     "ClusterCost",
     "Cubes",
     "Curator",
+    "GoodRadius",
     "Grid",
+    "HeldLoss",
     "Hyperplanes",
+    "Inside",
     "Keyed",
     "LiveCurator",
     "Loss",
@@ -49,6 +56,7 @@ __all__ = [
     "Projected",
     "ProjectedLoss",
     "Projection",
+    "Region",
     "RehearsalCurator",
     "ReplayCurator",
     "RowStat",
@@ -60,5 +68,7 @@ __all__ = [
     "Transcript",
     "Value",
     "Voronoi",
+    "WindowSize",
+    "Windows",
     "WithCost",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from copy import copy
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Self
@@ -11,26 +12,31 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.accounting import Budget, Charge, NoGuarantee, round_down
-from shoal.domain import STEPS, Bounds, Domain
+from shoal.domain import STEPS, Bounds, Domain, to_steps
 from shoal.errors import InvalidBudget, InvalidInput
 from shoal.queries.aggregates import Change, RowStat, Value
 from shoal.queries.answers import Chosen, NoisyCounts, NoisyMeans, NoisySums, NotPrivate, SparseCounts
 from shoal.queries.blocks import BlockMeans
 from shoal.queries.cell_losses import CellLoss
 from shoal.queries.choices import ChoiceLaw, design_choice
+from shoal.queries.held import check_grid
 from shoal.queries.losses import Loss
 from shoal.queries.noise import Noise, NoiseLaw, design
-from shoal.queries.partitions import Keyed, Partition
+from shoal.queries.partitions import Grid, Keyed, Partition
 from shoal.queries.published import AsPublished
 from shoal.queries.questions import (
+    Free,
     Histogram,
+    Hold,
     PublicSeed,
     Question,
     Select,
     SelectEach,
     SparseHistogram,
     Sums,
+    WithoutNearest,
 )
+from shoal.queries.windows import HeldLoss
 
 
 class Curator(ABC):
@@ -51,6 +57,8 @@ class Curator(ABC):
         self.budget = budget
         self.n_rows = n_rows
         self._portion = Fraction(1)
+        self._holds = False
+        self._used_up = False
 
     def within(self, bounds: Bounds, portion: Fraction) -> Self:
         """Return a curator of the same rows clipped to other public bounds, with a portion of the budget.
@@ -62,8 +70,60 @@ class Curator(ABC):
         portion : Fraction
             What costs of the new curator are fractions of, as a portion of this one's.
         """
+        if self._holds:
+            raise InvalidInput("rows that are held cannot be put within other bounds; do that first")
         inner = self._rebound(replace(self.domain, bounds=bounds))
         inner._portion = self._portion * portion
+        return inner
+
+    def hold(self, grid: Grid | None = None) -> Self:
+        """Return a curator that holds all rows at once, so that some can be taken away. Free.
+
+        Its rows have no weights: each was kept with the probability of its share of the largest. This curator
+        is used up by it.
+
+        Parameters
+        ----------
+        grid : Grid, optional
+            Move each row to the middle of its box, and keep only counts; powers of 2 a side.
+        """
+        check_grid(grid, self.domain.n_columns)
+        return self._turn(Hold(grid))
+
+    def without_nearest(self, centre: npt.NDArray[np.float64], n: int) -> Self:
+        """Return a curator without the n rows nearest to a public point. Free, and uses this one up.
+
+        Ties are settled by the rows' coordinates, so that tables one row apart stay one row apart.
+
+        Parameters
+        ----------
+        centre : ndarray of shape (n_columns,)
+            A point of [-1, 1]^d.
+        n : int
+            How many; all, if there are fewer.
+        """
+        if not self._holds:
+            raise InvalidInput("rows can be taken only from a curator that holds them: call hold() first")
+        if np.shape(centre) != (self.domain.n_columns,) or n < 0:
+            raise InvalidInput(
+                f"{n} rows nearest to a point of shape {np.shape(centre)} cannot be taken away"
+            )
+        return self._turn(WithoutNearest(to_steps(np.asarray(centre, dtype=np.float64)), n))
+
+    def _turn(self, step: Hold | WithoutNearest) -> Self:
+        self._ask(step)
+        inner = self.after(step)
+        # A transcript is one line of questions: nobody can tell later whom an old curator was asked.
+        self._used_up = True
+        return inner
+
+    def after(self, question: Question) -> Self:
+        """Return the curator that answers what follows a question in a transcript. Free and public."""
+        if not isinstance(question, Hold | WithoutNearest):
+            return self
+        inner = copy(self)
+        inner._holds = True
+        inner.domain = replace(self.domain, max_weight=None)
         return inner
 
     def histogram(self, partition: Partition, *, cost: Fraction) -> NoisyCounts:
@@ -221,11 +281,13 @@ class Curator(ABC):
             return design_choice(1, share, self.budget.currency, self.domain.unit)
         if not 1 <= question.n <= question.loss.n_candidates:
             raise InvalidInput(f"{question.n} of {question.loss.n_candidates} candidates cannot be chosen")
-        return design_choice(question.n, share, self.budget.currency, self.domain.unit)
+        unit = self.domain.unit
+        counted = question.loss.counted(unit) if isinstance(question.loss, HeldLoss) else unit
+        return design_choice(question.n, share, self.budget.currency, counted)
 
     def price(self, question: Question) -> Charge | None:
-        """Return what a question is charged, None for public randomness. Free and public."""
-        if isinstance(question, PublicSeed):
+        """Return what a question is charged, None for what is free. Free and public."""
+        if isinstance(question, Free):
             return None
         if isinstance(question, AsPublished):
             if not isinstance(self.budget, NoGuarantee):

@@ -6,14 +6,15 @@ from abc import abstractmethod
 from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from functools import reduce as fold
-from typing import Any, Protocol, Self, TypeVar, assert_never
+from typing import Any, Self, assert_never
 
 import numpy as np
 import numpy.typing as npt
 
 from shoal.accounting import Allowance, Budget, Charge
-from shoal.domain import STEPS, Chunk, Domain
+from shoal.domain import STEPS, Domain
 from shoal.errors import InvalidInput
 from shoal.mechanisms import Entropy, public_seed
 from shoal.queries.aggregates import Change, Offset, RowStat, WithCost, exact_count
@@ -21,37 +22,29 @@ from shoal.queries.answers import Chosen, NoisyCounts, NoisyMeans, NoisySums, No
 from shoal.queries.blocks import BlockMeans, draw_blocks, exact_block_totals
 from shoal.queries.choices import ChoiceLaw
 from shoal.queries.curator import Curator
+from shoal.queries.held import HeldRows, exact_sum, exact_without_nearest, hold
 from shoal.queries.moments import Outer
 from shoal.queries.noise import NoiseLaw
 from shoal.queries.partitions import Partition, check_dense
 from shoal.queries.published import AsPublished
 from shoal.queries.questions import (
     Histogram,
+    Hold,
     PublicSeed,
     Question,
     Select,
     SelectEach,
     SparseHistogram,
     Sums,
+    WithoutNearest,
 )
+from shoal.queries.source import Source
 from shoal.queries.sparse import check_sparse, draw, exact_cells, gather, merge, threshold_for
 from shoal.queries.transcript import Entry, Transcript
+from shoal.queries.windows import HeldLoss
 
-T = TypeVar("T")
 Steps = npt.NDArray[np.float64]
 Kept = tuple[npt.NDArray[np.int64], npt.NDArray[np.generic]]
-
-
-class Source(Protocol):
-    """All the gate asks of a place where rows live."""
-
-    def reduce(self, partial: Callable[[Chunk], T], combine: Callable[[T, T], T]) -> T:
-        """Apply `partial` to every chunk of lattice rows and combine the results."""
-        ...
-
-    def within(self, domain: Domain) -> Source:
-        """Return the same rows on the lattice of another domain."""
-        ...
 
 
 class AnsweringCurator(Curator):
@@ -95,6 +88,8 @@ class AnsweringCurator(Curator):
         return inner
 
     def _ask(self, question: Question) -> Any:
+        if self._used_up:
+            raise InvalidInput("rows were taken from this curator: ask the one that was returned")
         charge: Charge | None = None
         answer: Any
         match question:
@@ -111,6 +106,8 @@ class AnsweringCurator(Curator):
                 answer = self._published(question)
             case PublicSeed():
                 answer = self._seed()
+            case Hold() | WithoutNearest():
+                answer = 0
             case _:
                 assert_never(question)
         self.transcript.entries.append(Entry(question, answer, charge))
@@ -135,12 +132,15 @@ class AnsweringCurator(Curator):
             raise InvalidInput(
                 f"candidates have {question.loss.n_columns} columns; the table has {self.domain.n_columns}"
             )
+        if isinstance(question.loss, HeldLoss) and not self._holds:
+            raise InvalidInput(f"{question.loss.describe()}: asked only of a curator that holds rows")
         law = self.choice_law(question)
         charge = law.charge(question.describe())
         self._pay(charge)
         return Chosen(self._indices(question, law)), charge
 
     def _aggregate(self, question: BlockMeans) -> tuple[NoisyMeans, Charge]:
+        self._check_loose(question)
         law = self.law(question)
         charge = law.charge(question.describe())
         self._pay(charge)
@@ -149,7 +149,12 @@ class AnsweringCurator(Curator):
         means = np.clip(noisy * scale + question.middle, question.lower, question.upper)
         return NoisyMeans(means, float(law.sd[0]) * scale), charge
 
+    def _check_loose(self, question: BlockMeans | SparseHistogram) -> None:
+        if self._holds:
+            raise InvalidInput(f"{question.describe()}: not asked of a curator that holds rows; ask before")
+
     def _filter(self, question: SparseHistogram) -> tuple[SparseCounts, Charge]:
+        self._check_loose(question)
         check_sparse(question.partition, question.spurious, self.domain)
         law = self.law(question)
         rate = law.blocks[0].parameter
@@ -200,6 +205,19 @@ class LiveCurator(AnsweringCurator):
         inner._source = self._source.within(domain)
         return inner
 
+    def after(self, question: Question) -> Self:
+        """Return the curator that answers what follows, with the rows held or some taken away."""
+        inner = super().after(question)
+        match question:
+            case Hold(grid):
+                weighted = self.domain.max_weight is not None
+                inner._source = hold(self._source, grid, self._entropy, weighted=weighted)
+            case WithoutNearest(centre, n):
+                assert isinstance(self._source, HeldRows)
+                left = exact_without_nearest(self._source.chunk, centre, n, self.domain.metric)
+                inner._source = HeldRows(left)
+        return inner
+
     def _pay(self, charge: Charge) -> None:
         self._allowance.charge(charge)
         if self._progress is not None:
@@ -210,11 +228,11 @@ class LiveCurator(AnsweringCurator):
         if isinstance(question, Sums):
             of = question.of
             exact_totals = self._source.reduce(
-                lambda chunk: of.exact_totals(partition, chunk, metric), np.add
+                partial(exact_sum, lambda chunk: of.exact_totals(partition, chunk, metric)), np.add
             )
         else:
             exact_totals = self._source.reduce(
-                lambda chunk: exact_count(partition, chunk, metric)[:, np.newaxis], np.add
+                partial(exact_sum, lambda chunk: exact_count(partition, chunk, metric)[:, np.newaxis]), np.add
             )
         noisy = exact_totals + law.draw(self._entropy, partition.n_cells)
         return np.asarray(noisy, dtype=np.float64)
@@ -223,10 +241,16 @@ class LiveCurator(AnsweringCurator):
         metric = self.domain.metric
         if isinstance(question, SelectEach):
             each = question.loss
-            exact_lines = self._source.reduce(lambda chunk: each.exact_cell_losses(chunk, metric), np.add)
+            exact_lines = self._source.reduce(
+                partial(exact_sum, lambda chunk: each.exact_cell_losses(chunk, metric)), np.add
+            )
             return np.array([law.draw(self._entropy, losses)[0] for losses in exact_lines], dtype=np.int64)
         loss = question.loss
-        exact_losses = self._source.reduce(lambda chunk: loss.exact_losses(chunk, metric), np.add)
+        if isinstance(self._source, HeldRows) and isinstance(loss, HeldLoss):
+            return law.draw(self._entropy, loss.exact_losses(self._source.chunk, metric))
+        exact_losses = self._source.reduce(
+            partial(exact_sum, lambda chunk: loss.exact_losses(chunk, metric)), np.add
+        )
         return law.draw(self._entropy, exact_losses)
 
     def _kept(self, question: SparseHistogram, law: NoiseLaw, threshold: int) -> Kept:

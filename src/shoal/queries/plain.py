@@ -27,15 +27,17 @@ from shoal.queries.losses import ClusterCost, Loss
 from shoal.queries.moments import Outer, Squares
 from shoal.queries.partitions import Grid, Keyed, Marginal, Partition, SubCells, Voronoi
 from shoal.queries.projections import Projected, ProjectedLoss
+from shoal.queries.radius import GoodRadius
 from shoal.queries.swaps import SwapCost
+from shoal.queries.windows import BoxCount, Inside, WindowSize
 
 Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
 
 MEMBERS: dict[type, tuple[type, ...]] = {
-    Partition: (Cubes, Grid, Hyperplanes, Marginal, Projected, SubCells, Voronoi),
+    Partition: (Cubes, Grid, Hyperplanes, Inside, Marginal, Projected, SubCells, Voronoi),
     Keyed: (Cubes, Grid, Projected),
     RowStat: (Offset, Outer, Squares, Value, WithCost),
-    Loss: (ClusterCost, ProjectedLoss, SwapCost),
+    Loss: (BoxCount, ClusterCost, GoodRadius, ProjectedLoss, SwapCost, WindowSize),
     CellLoss: (OffsetCost,),
 }
 """Which values may stand for a protocol. A new kind of partition, statistic or loss is one name here."""

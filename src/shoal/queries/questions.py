@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
+import numpy as np
+import numpy.typing as npt
+
 from shoal.queries.aggregates import RowStat
 from shoal.queries.blocks import BlockMeans
 from shoal.queries.cell_losses import CellLoss
 from shoal.queries.losses import Loss
 from shoal.queries.noise import Noise
-from shoal.queries.partitions import Keyed, Partition
+from shoal.queries.partitions import Grid, Keyed, Partition
 from shoal.queries.published import AsPublished
 
 
@@ -90,6 +93,30 @@ class PublicSeed:
         return f"public randomness: {self.label}"
 
 
+@dataclass(frozen=True)
+class Hold:
+    """Not a question: from here on rows are held at once, in the middle of their box if a grid is given."""
+
+    grid: Grid | None
+
+    def describe(self) -> str:
+        """Say it in a few words."""
+        return "rows as they are" if self.grid is None else f"rows moved to a {self.grid.describe()}"
+
+
+@dataclass(frozen=True, eq=False)
+class WithoutNearest:
+    """Not a question: from here on the n rows nearest to a public point are left out."""
+
+    centre: npt.NDArray[np.int64]
+    n: int
+
+    def describe(self) -> str:
+        """Say it in a few words."""
+        return f"without the {self.n} rows nearest to a public point"
+
+
+Free: TypeAlias = PublicSeed | Hold | WithoutNearest
 Question: TypeAlias = (
-    Histogram | SparseHistogram | Sums | Select | SelectEach | BlockMeans | AsPublished | PublicSeed
+    Histogram | SparseHistogram | Sums | Select | SelectEach | BlockMeans | AsPublished | Free
 )

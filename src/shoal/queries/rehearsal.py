@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import numpy as np
 import numpy.typing as npt
 
@@ -14,7 +16,15 @@ from shoal.queries.choices import ChoiceLaw
 from shoal.queries.live import AnsweringCurator, Kept, Steps
 from shoal.queries.noise import NoiseLaw
 from shoal.queries.published import AsPublished
-from shoal.queries.questions import Histogram, Select, SelectEach, SparseHistogram, Sums
+from shoal.queries.questions import (
+    Histogram,
+    Question,
+    Select,
+    SelectEach,
+    SparseHistogram,
+    Sums,
+    WithoutNearest,
+)
 from shoal.queries.sparse import rehearsed
 
 
@@ -38,6 +48,13 @@ class RehearsalCurator(AnsweringCurator):
     def __init__(self, domain: Domain, budget: Budget, rows: float, *, n_rows: int | None = None) -> None:
         super().__init__(domain, budget, n_rows, "rehearsal: nothing drawn")
         self._rows = rows
+
+    def after(self, question: Question) -> Self:
+        """Return the curator that answers what follows, with some of its rows taken away."""
+        inner = super().after(question)
+        if isinstance(question, WithoutNearest):
+            inner._rows = max(self._rows - question.n, 0.0)
+        return inner
 
     def _pay(self, charge: Charge) -> None:
         """Nothing is spent."""
