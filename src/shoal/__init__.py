@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from shoal.accounting import Accountant
     from shoal.estimators import (
         ConvergentKMeans,
+        CoresetKMeans,
         DPLloyd,
         GeneticKMeans,
         GridKMeans,
@@ -25,12 +26,13 @@ if TYPE_CHECKING:
         LSHTreeKMeans,
         MergingKMeans,
         PrivateBounds,
+        PrivateCoreset,
         PrivatePCA,
         PrivateScaler,
         SampleAggregateKMeans,
         SubClusterKMeans,
     )
-    from shoal.release import Certificate, Release, verify
+    from shoal.release import Certificate, CoresetRelease, Release, verify
     from shoal.sources import FileTable
 
 __version__ = "0.1.0"
@@ -39,6 +41,8 @@ __all__ = [
     "Accountant",
     "Certificate",
     "ConvergentKMeans",
+    "CoresetKMeans",
+    "CoresetRelease",
     "DPLloyd",
     "FileTable",
     "GeneticKMeans",
@@ -48,6 +52,7 @@ __all__ = [
     "LSHTreeKMeans",
     "MergingKMeans",
     "PrivateBounds",
+    "PrivateCoreset",
     "PrivatePCA",
     "PrivateScaler",
     "Release",
@@ -62,6 +67,8 @@ _HOMES = {
     "Accountant": "shoal.accounting",
     "Certificate": "shoal.release",
     "ConvergentKMeans": "shoal.estimators",
+    "CoresetKMeans": "shoal.estimators",
+    "CoresetRelease": "shoal.release",
     "DPLloyd": "shoal.estimators",
     "FileTable": "shoal.sources",
     "GeneticKMeans": "shoal.estimators",
@@ -73,6 +80,7 @@ _HOMES = {
     "PrivateBounds": "shoal.estimators",
     "PrivatePCA": "shoal.estimators",
     "PrivateScaler": "shoal.estimators",
+    "PrivateCoreset": "shoal.estimators",
     "Release": "shoal.release",
     "SampleAggregateKMeans": "shoal.estimators",
     "SubClusterKMeans": "shoal.estimators",

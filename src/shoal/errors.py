@@ -5,6 +5,7 @@
     ShoalError
       InvalidInput (ValueError)        a parameter or table that cannot be used; nothing was spent
         InvalidBudget                  epsilon, delta, rho or a share of them
+          InfeasibleEpsilon            too small for the public number of rows; names the least that will do
         InvalidBounds                  missing, reversed, NaN or the wrong number
         InvalidRelease                 files or text that cannot be read as a release
         InvalidTable (also TypeError)  wrong columns or types, as told by the schema, never by the cells
@@ -28,6 +29,7 @@ __all__ = [
     "ChecksumMismatch",
     "DamagedFile",
     "DataUnavailable",
+    "InfeasibleEpsilon",
     "InvalidBounds",
     "InvalidBudget",
     "InvalidFile",
@@ -53,6 +55,17 @@ class InvalidInput(ShoalError, ValueError):
 
 class InvalidBudget(InvalidInput):
     """An epsilon, delta, rho or share that is not one."""
+
+
+class InfeasibleEpsilon(InvalidBudget):
+    """An epsilon too small for the public number of rows; `least` is the smallest that will do."""
+
+    def __init__(self, message: str, least: float) -> None:
+        super().__init__(message, least)
+        self.least = least
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 class InvalidBounds(InvalidInput):

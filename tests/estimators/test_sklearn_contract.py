@@ -13,6 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from shoal import (
     Accountant,
     ConvergentKMeans,
+    CoresetKMeans,
     DPLloyd,
     GeneticKMeans,
     GridKMeans,
@@ -48,6 +49,7 @@ def justified(estimator):
         MergingKMeans(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0),
         LSHTreeKMeans(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0, n_starts=2),
         SampleAggregateKMeans(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0, blocks=3),
+        CoresetKMeans(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0, n_starts=2),
         GeneticKMeans(
             3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0, population=20, survivors=4, max_generations=3
         ),

@@ -7,6 +7,7 @@ import pytest
 
 from shoal.algorithms import Clustering, Lloyd, WithPrivateBounds
 from shoal.algorithms.convergent import Convergent
+from shoal.algorithms.coreset import CoresetKMeans
 from shoal.algorithms.genetic import Genetic
 from shoal.algorithms.grid import GridKMeans, GridSketch
 from shoal.algorithms.hybrid import Hybrid
@@ -39,6 +40,9 @@ ALGORITHMS = [
     LSHTree(1, max_iter=2, noise="laplace"),
     SampleAggregate(2),
     SampleAggregate(2, "3k", "helper", noise="laplace"),
+    CoresetKMeans(2),
+    CoresetKMeans(1, search="published", n_starts=2),
+    WithPrivateBounds(CoresetKMeans(2, n_starts=2)),
     Genetic(3, population=20, survivors=4),
     Genetic(1, population=5, survivors=5, max_generations=2),
     Convergent(3),

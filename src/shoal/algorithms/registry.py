@@ -9,6 +9,7 @@ from typing import Any
 
 from shoal.algorithms.clustering import Algorithm
 from shoal.algorithms.convergent import Convergent
+from shoal.algorithms.coreset import CoresetKMeans
 from shoal.algorithms.genetic import Genetic
 from shoal.algorithms.grid import GridKMeans
 from shoal.algorithms.hybrid import Hybrid
@@ -172,6 +173,16 @@ REGISTRY: dict[str, Registered] = {
             proof="docs/proofs/published.md",
             algorithm=Published,
             parameters=(("published", True),),
+        ),
+        Registered(
+            name="coreset",
+            estimator="CoresetKMeans",
+            paper="Feldman et al. 2017 (PRIVATE-K-MEAN); Nissim et al. 2016 (SMALL-BALL)",
+            status=Status.REPAIRED,
+            condition="published with the exact number of rows, and with constants that no table meets; here "
+            "rows are public or paid for, and small balls are found by choices among public windows",
+            proof="docs/proofs/coreset.md",
+            algorithm=CoresetKMeans,
         ),
     )
 }

@@ -2,6 +2,7 @@
 
 from shoal.estimators.bounds import PrivateBounds
 from shoal.estimators.convergent import ConvergentKMeans
+from shoal.estimators.coreset import CoresetKMeans, PrivateCoreset
 from shoal.estimators.genetic import GeneticKMeans
 from shoal.estimators.grid import GridKMeans, HybridKMeans
 from shoal.estimators.lloyd import DPLloyd
@@ -15,6 +16,7 @@ from shoal.estimators.synopsis import GridSynopsis
 
 __all__ = [
     "ConvergentKMeans",
+    "CoresetKMeans",
     "DPLloyd",
     "GeneticKMeans",
     "GridKMeans",
@@ -23,6 +25,7 @@ __all__ = [
     "LSHTreeKMeans",
     "MergingKMeans",
     "PrivateBounds",
+    "PrivateCoreset",
     "PrivatePCA",
     "PrivateScaler",
     "SampleAggregateKMeans",

@@ -1,6 +1,7 @@
 """What may leave the building: centres, noisy sizes and the certificate that travels with them."""
 
 from shoal.release.certificate import Certificate
+from shoal.release.coreset import CoresetRelease
 from shoal.release.folder import check_free
 from shoal.release.intervals import Intervals
 from shoal.release.release import Release
@@ -10,6 +11,7 @@ from shoal.release.verify import Check, Verification, verify
 __all__ = [
     "Certificate",
     "Check",
+    "CoresetRelease",
     "Intervals",
     "Release",
     "SynopsisRelease",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from fractions import Fraction
@@ -11,9 +12,10 @@ import numpy as np
 
 from shoal.accounting import NoGuarantee
 from shoal.algorithms import lookup, with_bounds
+from shoal.algorithms.coreset import PrivateCoreset
 from shoal.algorithms.grid import GridSynopsis
 from shoal.domain import STEPS
-from shoal.errors import InvalidRelease, ReplayMismatch
+from shoal.errors import InvalidRelease, MostlyNoise, ReplayMismatch
 from shoal.queries import (
     AsPublished,
     Chosen,
@@ -28,10 +30,20 @@ from shoal.queries import (
 )
 from shoal.queries.blocks import BlockMeans
 from shoal.queries.plain import digest, from_plain
-from shoal.queries.questions import Histogram, PublicSeed, Select, SelectEach, SparseHistogram, Sums
+from shoal.queries.questions import (
+    Histogram,
+    Hold,
+    PublicSeed,
+    Select,
+    SelectEach,
+    SparseHistogram,
+    Sums,
+    WithoutNearest,
+)
 from shoal.queries.sparse import threshold_for
 from shoal.queries.transcript import Entry
 from shoal.release.certificate import SHARED, Certificate
+from shoal.release.coreset import CoresetRelease, Part, coreset_files
 from shoal.release.files import ARRAYS, read_npz, to_files
 from shoal.release.release import Release
 from shoal.release.synopsis import SynopsisRelease, synopsis_files
@@ -40,9 +52,14 @@ from shoal.release.synopsis import SynopsisRelease, synopsis_files
 _CLOSE = 1e-6
 
 
-def check_copies(release: Release | SynopsisRelease, files: Mapping[str, bytes]) -> str:
+def check_copies(release: Release | SynopsisRelease | CoresetRelease, files: Mapping[str, bytes]) -> str:
     """Check that every file says what the release says, by writing them anew."""
-    anew = synopsis_files(release) if isinstance(release, SynopsisRelease) else to_files(release)
+    if isinstance(release, Release):
+        anew = to_files(release)
+    elif isinstance(release, SynopsisRelease):
+        anew = synopsis_files(release)
+    else:
+        anew = coreset_files(release)
     if differ := sorted(set(anew) ^ set(files)):
         raise InvalidRelease(f"{', '.join(differ)}: there, but should not be, or the other way round")
     for name, data in anew.items():
@@ -61,6 +78,7 @@ def check_charges(transcript: Transcript) -> str:
         wanted = curator.price(entry.question)
         if wanted != entry.charge:
             raise InvalidRelease(f"question {i} is charged {_show(entry.charge)}; it costs {_show(wanted)}")
+        curator = curator.after(entry.question)
     return f"{len(transcript.charges)} charges recomputed from the questions"
 
 
@@ -87,6 +105,7 @@ def check_answers(transcript: Transcript) -> str:
     for i, entry in enumerate(transcript.entries):
         if not _fits(entry, curator, d):
             raise InvalidRelease(f"answer {i} is not one to {entry.question.describe()}")
+        curator = curator.after(entry.question)
     return f"{len(transcript.entries)} answers have the shapes and the spread that the questions imply"
 
 
@@ -129,6 +148,8 @@ def _fits(entry: Entry, curator: ReplayCurator, d: int) -> bool:
             return _shaped(centres, k, d) and _shaped(visited, rounds, k, d)
         case PublicSeed(), int() as seed:
             return 0 <= seed < 2**128
+        case Hold() | WithoutNearest(), int() as nothing:
+            return nothing == 0
     return False
 
 
@@ -144,7 +165,9 @@ def replay(release: Release) -> Release:
         raise InvalidRelease(f"{algorithm.n_clusters} clusters asked for, {len(release.sizes)} released")
     curator = ReplayCurator(transcript)
     try:
-        clustering = with_bounds(algorithm, transcript.domain.bounds).run(curator)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MostlyNoise)  # it was said at the time
+            clustering = with_bounds(algorithm, transcript.domain.bounds).run(curator)
         curator.finish()
     except ReplayMismatch as error:
         then, now = certificate.versions.get("numpy"), np.__version__
@@ -179,11 +202,12 @@ def check_errors(release: Release, again: Release) -> str:
     return "standard errors and intervals follow from the noise of the answers"
 
 
-def check_certificate(release: Release | SynopsisRelease) -> str:
+def check_certificate(release: Release | SynopsisRelease | Part) -> str:
     """Check what the certificate states against the transcript."""
     certificate = release.certificate
     row = lookup(certificate.algorithm)
-    kind = GridSynopsis if isinstance(release, SynopsisRelease) else row.algorithm
+    kinds: dict[type, Any] = {SynopsisRelease: GridSynopsis, Part: PrivateCoreset}
+    kind = kinds.get(type(release), row.algorithm)
     issued = Certificate.issue(
         row,
         release.transcript,

@@ -20,6 +20,7 @@ from shoal.release.checks import (
     check_errors,
     replay,
 )
+from shoal.release.coreset import CORESET, CoresetRelease, coreset_from_files
 from shoal.release.files import NAMES, from_files
 from shoal.release.folder import MANIFEST, check_format, check_hash, check_listing, read_file, read_manifest
 from shoal.release.release import Release
@@ -146,7 +147,7 @@ def _checks(folder: Path) -> Iterator[Check]:
     if hashes is not None:
         yield _try("listing", check_listing, folder, hashes)[0]
     files: dict[str, bytes] = {}
-    for name in hashes or (n for n in (*NAMES, SYNOPSIS) if (folder / n).is_file()):
+    for name in hashes or (n for n in (*NAMES, SYNOPSIS, CORESET) if (folder / n).is_file()):
         check, data = _try(f"file {name}", read_file, folder, name)
         if data is not None:
             files[name] = data
@@ -157,22 +158,27 @@ def _checks(folder: Path) -> Iterator[Check]:
     if release is None:
         return
     yield _try("copies", check_copies, release, files)[0]
-    yield _try("charges", check_charges, release.transcript)[0]
-    yield _try("budget", check_budget, release.transcript)[0]
-    yield _try("answers", check_answers, release.transcript)[0]
-    # A synopsis is read by running its algorithm again; there is nothing left to compare.
-    again = None
-    if isinstance(release, Release):
-        check, again = _try("replay", replay, release)
-        yield check
-    if again is not None:
-        yield _try("errors", check_errors, release, again)[0]
-    yield _try("certificate", check_certificate, release)[0]
+    parts = release.parts if isinstance(release, CoresetRelease) else (release,)
+    for i, part in enumerate(parts):
+        of = f" of table {i}" if len(parts) > 1 else ""
+        yield _try(f"charges{of}", check_charges, part.transcript)[0]
+        yield _try(f"budget{of}", check_budget, part.transcript)[0]
+        yield _try(f"answers{of}", check_answers, part.transcript)[0]
+        # Synopses and coresets are read by running their algorithm again: there is nothing left to compare.
+        again = None
+        if isinstance(part, Release):
+            check, again = _try("replay", replay, part)
+            yield check
+        if again is not None:
+            yield _try("errors", check_errors, part, again)[0]
+        yield _try(f"certificate{of}", check_certificate, part)[0]
 
 
-def _contents(files: dict[str, bytes]) -> Release | SynopsisRelease:
+def _contents(files: dict[str, bytes]) -> Release | SynopsisRelease | CoresetRelease:
     if SYNOPSIS in files:
         return synopsis_from_files(files)
+    if CORESET in files:
+        return coreset_from_files(files)
     return Release(**from_files(files))
 
 

@@ -1,0 +1,320 @@
+"""Feldman, Xiang, Zhu, Rus 2017: private coresets for k-means (PRIVATE-K-MEAN).
+
+Find a small box that holds a 3/(8k) share of the rows, release its noisy mean with that weight, take away the
+rows nearest to it, and go on with the rest. Proof and repairs: docs/proofs/coreset.md.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.accounting import Approx, Budget, epsilon_of
+from shoal.algorithms.bounds import SHARE_FOR_BOUNDS, estimate_bounds
+from shoal.algorithms.clustering import Clustering
+from shoal.algorithms.grid import effective_epsilon
+from shoal.algorithms.rows import count_rows, fewest_rows
+from shoal.algorithms.small_ball import SHARE_FOR_MEAN, Search, SmallBall
+from shoal.domain import Bounds, Domain, Unit
+from shoal.errors import InvalidInput, MostlyNoise
+from shoal.postprocess.weighted_kmeans import WeightedClustering, weighted_kmeans
+from shoal.queries import Box, Curator, Offset, RehearsalCurator, Voronoi
+
+Array: TypeAlias = npt.NDArray[np.float64]
+
+# A round finds a real place if its epsilon times the rows of its ball is about this. The paper's Table 2
+# shows 24 to 71; calibrated in docs/proofs/coreset.md.
+STRENGTH = 30.0
+# Rounds go on until this share of the rows is represented, at least and at most.
+LEAST_COVER, MOST_COVER = 0.5, 0.98
+MOST_ROUNDS = 400
+# Standard deviation of a coordinate that is anywhere in [-1, 1].
+RANDOM_SD = 1 / math.sqrt(3)
+# What the rows that are left in the end are counted with.
+SHARE_FOR_LEFT = Fraction(1, 20)
+
+
+@dataclass(frozen=True, eq=False)
+class Coreset:
+    """Released points with positive weights, in the scaled units of the domain.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n_points, n_columns)
+        Points of [-1, 1]^d.
+    weights : ndarray of shape (n_points,)
+        How many rows each stands for; positive.
+    domain : Domain
+        What the points are scaled to.
+    rows : float
+        The public or noisy number of rows (their total weight where rows have weights).
+    weight_sd : float
+        Standard deviation of the noise in a weight.
+    point_sd : float
+        Predicted noise of a coordinate of a point, from public values.
+    """
+
+    points: Array
+    weights: Array
+    domain: Domain
+    rows: float
+    weight_sd: float
+    point_sd: float
+
+    def kmeans(self, n_clusters: int, rng: np.random.Generator, n_starts: int = 30) -> WeightedClustering:
+        """Find centres on the points, the best of many starts.
+
+        Parameters
+        ----------
+        n_clusters : int
+            How many centres; more than there are points is allowed.
+        rng : numpy Generator
+            Public randomness.
+        n_starts : int
+            Starts, judged on the coreset alone.
+        """
+        stretch = self.domain.stretch
+        return weighted_kmeans(self.points, self.weights, n_clusters, rng, n_starts=n_starts, stretch=stretch)
+
+    def cost(self, centres: Array) -> float:
+        """Return the weighted sum of squared distances to the nearest of some centres, in scaled units.
+
+        Parameters
+        ----------
+        centres : ndarray of shape (n_clusters, n_columns)
+            In scaled units; they may lie outside the bounds.
+        """
+        gaps = (self.points[:, np.newaxis, :] - centres[np.newaxis, :, :]) * self.domain.stretch
+        return float(self.weights @ (gaps**2).sum(axis=2).min(axis=1))
+
+
+def schedule(n_rows: float, n_clusters: int) -> list[int]:
+    """Return how many rows each round stands for and takes away, until none is left.
+
+    Feldman et al., Algorithm 1: w = 3 n / (8 k) of the n rows that are left; at least one, or it would never
+    end.
+
+    Examples
+    --------
+    >>> weights = schedule(100_000, 5)
+    >>> weights[:3], sum(weights), len(schedule(1, 5))
+    ([7500, 6937, 6417], 100000, 1)
+    """
+    weights: list[int] = []
+    left = max(1, math.floor(n_rows))
+    while left and len(weights) < MOST_ROUNDS * n_clusters:
+        weights.append(max(1, 3 * left // (8 * n_clusters)))
+        left -= weights[-1]
+    return weights
+
+
+@dataclass(frozen=True)
+class CoresetSketch:
+    """How to make a coreset.
+
+    Parameters
+    ----------
+    n_clusters : int
+        How many clusters it should serve: rounds look for balls of 3 n / (8 k) rows.
+    search : {"windows", "published"}
+        How a small ball is found: by the fullest of public windows, or by the published GoodRadius, which is
+        for one or two columns.
+    strength : float
+        What the epsilon of a round times the rows of its ball must be at least.
+    """
+
+    n_clusters: int
+    search: Search = "windows"
+    strength: float = STRENGTH
+
+    def __post_init__(self) -> None:
+        if self.search not in ("windows", "published"):
+            raise InvalidInput(f"search is {self.search!r}; it must be 'windows' or 'published'")
+        if not 0 < self.strength < math.inf:
+            raise InvalidInput(f"strength is {self.strength!r}; it must be a number above 0")
+
+    def check(self, domain: Domain) -> None:
+        """Refuse what cannot work, from public values, before anything is spent."""
+        if self.search == "published" and domain.n_columns > 2:
+            raise InvalidInput(
+                f"search='published' is for one or two columns, and the table has {domain.n_columns}: "
+                "use search='windows'"
+            )
+
+    def rounds(self, curator: Curator, weights: Sequence[float], share: Fraction) -> tuple[int, bool]:
+        """Return how many rounds to run, and whether that many are strong enough.
+
+        The more rounds, the smaller are their balls and their shares of the budget: as many as leave the last
+        one strong, but enough to represent half of the rows.
+        """
+        low, high = _cover(weights, LEAST_COVER), _cover(weights, MOST_COVER)
+        if not self.strong(curator, weights, low, share):
+            return low, False
+        while low < high:  # a round more is weaker, always
+            middle = (low + high + 1) // 2
+            strong = self.strong(curator, weights, middle, share)
+            low, high = (middle, high) if strong else (low, middle - 1)
+        return low, True
+
+    def strong(self, curator: Curator, weights: Sequence[float], rounds: int, share: Fraction) -> bool:
+        """Say whether the last of so many rounds stands out of its noise."""
+        return effective_epsilon(curator, share / rounds) * weights[rounds - 1] >= self.strength
+
+    def ask(self, curator: Curator) -> Coreset:
+        """Count rows if they are not public, find small balls one after another, and count what is left."""
+        domain = curator.domain
+        n_rows, rest = count_rows(curator)
+        # With weights, rows are kept by coins and stand for the largest weight each.
+        largest = 1.0 if domain.max_weight is None else domain.max_weight
+        weights = schedule(n_rows / largest, self.n_clusters)
+        surely = fewest_rows(curator, n_rows, rest) / max(n_rows, 1.0)
+        for_left = SHARE_FOR_LEFT * rest
+        rounds, feasible = self.rounds(curator, [w * surely * largest for w in weights], rest - for_left)
+        if not feasible:
+            _warn(smallest_epsilon(n_rows / largest, self, curator.budget, domain.unit))
+        cost, weights = (rest - for_left) / rounds, weights[:rounds]
+        ball = SmallBall(self.search, domain.n_columns, n_rows / largest)
+        rng = curator.public_rng("columns to cut")
+        held = curator.hold(ball.grid)
+        points = np.empty((rounds, domain.n_columns))
+        for i, weight in enumerate(weights):
+            points[i] = ball.find(held, weight, cost, rng)
+            held = held.without_nearest(points[i], weight)
+        left = held.histogram(Voronoi(points), cost=for_left)
+        found = (np.array(weights) + np.maximum(left.counts, 0.0)) * largest
+        return Coreset(
+            points=Voronoi(points).centres,
+            weights=found,
+            domain=domain,
+            rows=n_rows,
+            weight_sd=left.sd * largest,
+            # A place chosen at random is as far off as any.
+            point_sd=max(
+                self.point_sd(curator, weights[-1] * surely, cost) / largest, 0.0 if feasible else RANDOM_SD
+            ),
+        )
+
+    def point_sd(self, curator: Curator, rows: float, cost: Fraction) -> float:
+        """Predict the noise of a coordinate of a point, for a window that holds its share of the domain."""
+        d = curator.domain.n_columns
+        reach = math.pow(min(1.0, 3 / (8 * self.n_clusters)), 1 / d)
+        stat = Offset(np.zeros((2, d)), Box(max(reach, 1e-3)))
+        sum_sd, _ = curator.noise_sd(of=stat, cost=cost * SHARE_FOR_MEAN)
+        return sum_sd / rows
+
+
+def smallest_epsilon(n_rows: float, sketch: CoresetSketch, budget: Budget, unit: Unit) -> float:
+    """Return the least epsilon at which a coreset of this many rows stands out of its noise, by formula.
+
+    Parameters
+    ----------
+    n_rows : float
+        Public or noisy.
+    sketch : CoresetSketch
+        Its number of clusters and its strength.
+    budget : Budget
+        Whose delta to keep.
+    unit : Unit
+        Whom to protect.
+
+    Examples
+    --------
+    >>> from shoal.accounting import budget_of
+    >>> round(smallest_epsilon(100_000, CoresetSketch(5), budget_of(1.0), Unit()), 3)
+    0.071
+    """
+    weights = schedule(n_rows, sketch.n_clusters)
+    rounds = _cover(weights, LEAST_COVER)
+    curator = RehearsalCurator(Domain(Bounds.parse((-1, 1), 2), unit=unit), budget, n_rows)
+    now = effective_epsilon(curator, (1 - SHARE_FOR_LEFT) / rounds) * weights[rounds - 1]
+    # Strength grows with epsilon, and with the square root of rho.
+    if isinstance(budget, Approx):
+        return epsilon_of(float(budget.amount) * (sketch.strength / now) ** 2, float(budget.delta))
+    return float(budget.amount) * sketch.strength / now
+
+
+def _cover(weights: Sequence[float], share: float) -> int:
+    """Return how many rounds represent a share of the rows."""
+    done = np.cumsum(weights)
+    return min(int(np.searchsorted(done, share * done[-1])) + 1, len(weights), MOST_ROUNDS)
+
+
+def _warn(epsilon: float) -> None:
+    warnings.warn(
+        f"a coreset of about so many rows needs an epsilon of at least {epsilon:.3g}, so the answer is "
+        "mostly noise: raise epsilon, or use fewer clusters",
+        MostlyNoise,
+        stacklevel=2,
+    )
+
+
+@dataclass(frozen=True)
+class PrivateCoreset:
+    """A coreset, released as it is.
+
+    Parameters
+    ----------
+    sketch : CoresetSketch
+        How it is made.
+    """
+
+    sketch: CoresetSketch
+
+    def run(self, curator: Curator) -> Coreset:
+        """Estimate bounds where some are unknown, and find the points."""
+        self.sketch.check(curator.domain)
+        if curator.domain.bounds.unknown:
+            bounds = estimate_bounds(curator, SHARE_FOR_BOUNDS)
+            curator = curator.within(bounds, 1 - SHARE_FOR_BOUNDS)
+        return self.sketch.ask(curator)
+
+
+@dataclass(frozen=True)
+class CoresetKMeans:
+    """PRIVATE-K-MEAN: k-means on a private coreset.
+
+    Parameters
+    ----------
+    n_clusters : int
+        How many centres.
+    search : {"windows", "published"}
+        How a small ball is found.
+    strength : float
+        What the epsilon of a round times the rows of its ball must be at least.
+    n_starts : int
+        Starts of k-means on the coreset.
+    """
+
+    n_clusters: int
+    search: Search = "windows"
+    strength: float = STRENGTH
+    n_starts: int = 30
+
+    @property
+    def sketch(self) -> CoresetSketch:
+        """How the coreset is made."""
+        return CoresetSketch(self.n_clusters, self.search, self.strength)
+
+    def run(self, curator: Curator) -> Clustering:
+        """Make a coreset, then search it for free."""
+        self.sketch.check(curator.domain)
+        starts = curator.public_rng("starts on the coreset")
+        coreset = self.sketch.ask(curator)
+        found = coreset.kmeans(self.n_clusters, starts, self.n_starts)
+        return Clustering(
+            centres=Voronoi(found.centres).centres,
+            sizes=found.masses,
+            # The noise is in where balls were found: there is no error to be had for a coordinate.
+            centre_sd=np.full(found.centres.shape, np.inf),
+            size_sd=coreset.weight_sd * math.sqrt(len(coreset.points) / self.n_clusters),
+            n_iter=len(coreset.points),
+            predicted_sd=coreset.point_sd,
+            domain=curator.domain,
+        )

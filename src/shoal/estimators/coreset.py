@@ -1,0 +1,182 @@
+"""The private coreset of Feldman et al. as estimators."""
+
+from __future__ import annotations
+
+from typing import Any, Self, Unpack
+
+from shoal.accounting import Approx, Pure, budget_of
+from shoal.algorithms import SHARE_FOR_BOUNDS, Algorithm
+from shoal.algorithms.coreset import STRENGTH, CoresetSketch, smallest_epsilon
+from shoal.algorithms.coreset import CoresetKMeans as KMeansAlgorithm
+from shoal.algorithms.coreset import PrivateCoreset as CoresetAlgorithm
+from shoal.algorithms.small_ball import Search
+from shoal.errors import InfeasibleEpsilon
+from shoal.estimators.base import PrivateKMeans
+from shoal.estimators.fitting import PrivateEstimator
+from shoal.estimators.parameters import Common, check_choice, check_count, is_whole
+from shoal.release.coreset import CoresetRelease, Part
+
+
+class PrivateCoreset(PrivateEstimator):
+    """A few weighted points that stand for all rows (Feldman et al.), released as they are.
+
+    The fitted `release_` gives the k-means cost of any centres, finds any number of groups, goes on a map
+    and merges with the coresets of other tables, as often as you like and at no further cost. Its weights
+    are positive. Tables of one or two columns are streamed; of more, the rows are held in memory.
+
+    Parameters
+    ----------
+    n_clusters : int
+        How many groups it should serve, or fewer. More groups need more rows or more budget.
+    epsilon : float
+        Privacy loss allowed; smaller is more private. With `n_rows`, one that is too small is an error before
+        anything is spent; otherwise it is a warning.
+    search : {"windows", "published"}
+        How small balls are found: by the fullest of public windows, or by the published GoodRadius, which
+        needs more budget and is for one or two columns.
+    strength : float
+        What the epsilon of a round times the rows of its ball must be at least: the higher, the fewer and the
+        surer points.
+    **common
+        As in :class:`shoal.estimators.parameters.CommonParameters`.
+
+    Attributes
+    ----------
+    release_ : CoresetRelease
+        What may be published.
+    certificate_ : Certificate
+        What is guaranteed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shoal import PrivateCoreset
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([rng.normal(2, 0.5, (9000, 2)), rng.normal(8, 0.5, (9000, 2))])
+    >>> release = PrivateCoreset(2, epsilon=1.0, bounds=(0, 10)).fit(X).release_
+    >>> np.sort(release.kmeans(2).centres[:, 0]).round(0)
+    array([2., 8.])
+    >>> bool((release.weights > 0).all())
+    True
+    """
+
+    _registered = "coreset"
+
+    def __init__(
+        self,
+        n_clusters: int,
+        *,
+        epsilon: float,
+        search: Search = "windows",
+        strength: float = STRENGTH,
+        **common: Unpack[Common],
+    ) -> None:
+        super().__init__(n_clusters, epsilon=epsilon, **common)
+        self.search = search
+        self.strength = strength
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002 - scikit-learn's
+        """Find the points of a coreset, privately.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_columns), path or FileTable
+            As in :meth:`shoal.CoresetKMeans.fit`.
+        y : ignored
+            For pipelines.
+        sample_weight : array-like of shape (n_rows,) or str, optional
+            Weights of the rows, clipped to [0, `max_weight`], or the column that holds them. A row is kept
+            with the probability of its share of the largest.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
+        budget = budget_of(self.epsilon, self.delta)
+        algorithm = CoresetAlgorithm(_sketch(self, budget))
+        coreset, answered = self._behind_gate(X, sample_weight, budget, algorithm.run)
+        self.certificate_ = self._certificate(algorithm, coreset.domain, answered)
+        self.release_ = CoresetRelease((Part(coreset, self.certificate_, answered.transcript),))
+        return self
+
+
+class CoresetKMeans(PrivateKMeans):
+    """k-means on a private coreset (PRIVATE-K-MEAN of Feldman et al.).
+
+    For large tables of few columns and few groups. Standard errors of centres are not known (infinite),
+    because the noise is in where the points of the coreset lie.
+
+    Parameters
+    ----------
+    n_clusters : int
+        How many groups.
+    epsilon : float
+        Privacy loss allowed; smaller is more private. With `n_rows`, one that is too small is an error before
+        anything is spent; otherwise it is a warning.
+    search : {"windows", "published"}
+        How small balls are found; see :class:`PrivateCoreset`.
+    strength : float
+        What the epsilon of a round times the rows of its ball must be at least.
+    n_starts : int
+        Starts of k-means on the coreset, judged on its points alone.
+    **common
+        As in :class:`shoal.estimators.parameters.CommonParameters`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shoal import CoresetKMeans
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([rng.normal(2, 0.5, (9000, 2)), rng.normal(8, 0.5, (9000, 2))])
+    >>> model = CoresetKMeans(2, epsilon=1.0, bounds=(0, 10)).fit(X)
+    >>> np.sort(model.cluster_centers_[:, 0]).round(0)
+    array([2., 8.])
+    >>> CoresetKMeans(2, epsilon=0.01, bounds=(0, 10), n_rows=18_000).fit(X)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    shoal.errors.InfeasibleEpsilon: a coreset of 18000 rows for 2 clusters needs an epsilon of at least ...
+    """
+
+    _registered = "coreset"
+
+    def __init__(
+        self,
+        n_clusters: int,
+        *,
+        epsilon: float,
+        search: Search = "windows",
+        strength: float = STRENGTH,
+        n_starts: int = 30,
+        **common: Unpack[Common],
+    ) -> None:
+        super().__init__(n_clusters, epsilon=epsilon, **common)
+        self.search = search
+        self.strength = strength
+        self.n_starts = n_starts
+
+    def _algorithm(self, budget: Pure | Approx) -> Algorithm:
+        sketch = _sketch(self, budget)
+        starts = check_count(self.n_starts, "n_starts")
+        return KMeansAlgorithm(sketch.n_clusters, sketch.search, sketch.strength, starts)
+
+
+def _sketch(estimator: Any, budget: Pure | Approx) -> CoresetSketch:
+    """Check the parameters of a coreset, and that the budget is enough where the number of rows is public."""
+    sketch = CoresetSketch(
+        n_clusters=check_count(estimator.n_clusters, "n_clusters"),
+        search=check_choice(estimator.search, "search", ("windows", "published")),
+        strength=estimator.strength,
+    )
+    rows = estimator.n_rows
+    if is_whole(rows) and rows >= 0:
+        share = 1 - SHARE_FOR_BOUNDS if estimator.bounds is None else 1
+        least = smallest_epsilon(rows, sketch, budget, estimator._unit()) / float(share)
+        if least > float(budget.epsilon):
+            raise InfeasibleEpsilon(
+                f"a coreset of {rows} rows for {sketch.n_clusters} clusters needs an epsilon of at least "
+                f"{least:.3g}, and {float(budget.epsilon):g} was given: raise it, or use fewer clusters. "
+                "Nothing was spent",
+                least,
+            )
+    return sketch

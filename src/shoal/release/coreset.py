@@ -1,0 +1,336 @@
+"""A released coreset: weighted points that answer for the rows of one table, or of several."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.accounting import Approx, Pure
+from shoal.algorithms.coreset import Coreset, PrivateCoreset
+from shoal.domain import Domain
+from shoal.errors import InvalidInput, InvalidRelease, ReplayMismatch
+from shoal.queries import ReplayCurator, Transcript
+from shoal.queries.plain import Arrays, digest, from_plain, plain
+from shoal.release.certificate import Certificate, column_names
+from shoal.release.files import ARRAYS, CERTIFICATE, TEXT, TRANSCRIPT, read_npz, write_npz
+from shoal.release.folder import FORMAT, check_hash, dumps, loads, read_file, read_manifest, write_folder
+from shoal.release.geojson import to_geojson
+from shoal.release.synopsis import Groups
+
+Array = npt.NDArray[np.float64]
+
+CORESET, POINTS, POINT_MAP = "coreset.json", "coreset.csv", "coreset.geojson"
+_NOTE = (
+    "Points with weights, in the table's own units: each stands for about so many rows near it. Costs and "
+    "groups computed from them are free. The weights are positive."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The coreset of one table.
+
+    Parameters
+    ----------
+    coreset : Coreset
+        The points.
+    certificate : Certificate
+        What is guaranteed.
+    transcript : Transcript
+        Every question and noisy answer.
+    """
+
+    coreset: Coreset
+    certificate: Certificate
+    transcript: Transcript
+
+    @property
+    def domain(self) -> Domain:
+        """Column names, bounds, scaling, missing cells and unit that the points belong to."""
+        return self.coreset.domain
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CoresetRelease:
+    """A private coreset that may be published; whatever is asked of it costs nothing more.
+
+    Parameters
+    ----------
+    parts : tuple of Part
+        One, or one for each table that was merged.
+
+    Examples
+    --------
+    >>> from shoal import PrivateCoreset
+    >>> rng = np.random.default_rng(0)
+    >>> days = [rng.normal(5, 1, (20_000, 2)) for _ in range(2)]
+    >>> monday, tuesday = (PrivateCoreset(4, epsilon=1.0, bounds=(0, 10)).fit(day).release_ for day in days)
+    >>> both = CoresetRelease.merge([monday, tuesday])
+    >>> both.guarantee["add-remove"], len(both.weights) == len(monday.weights) + len(tuesday.weights)
+    ('epsilon = 1', True)
+    >>> both.kmeans(3).centres.shape, both.cost([[5.0, 5.0]]) > 0
+    ((3, 2), True)
+    """
+
+    parts: tuple[Part, ...]
+
+    @classmethod
+    def merge(cls, releases: Sequence[CoresetRelease]) -> CoresetRelease:
+        """Join the coresets of tables that have no row in common, such as those of different days.
+
+        No row is in two of the tables, so their losses do not add up: the guarantee of the whole is the
+        weakest of the parts. A person may be in several tables; where the unit is a person, losses add up.
+
+        Parameters
+        ----------
+        releases : sequence of CoresetRelease
+            Over the same columns, with the same bounds, scaling and unit.
+        """
+        parts = tuple(part for release in releases for part in release.parts)
+        if not parts:
+            raise InvalidInput("there is nothing to merge: give at least one coreset")
+        first = parts[0].domain
+        for part in parts[1:]:
+            there = part.domain
+            for name in ("names", "scaling", "unit"):
+                if getattr(there, name) != getattr(first, name):
+                    raise InvalidInput(
+                        f"coresets of different {name} cannot be merged: {getattr(first, name)!r} and "
+                        f"{getattr(there, name)!r}"
+                    )
+            if (there.bounds.lower, there.bounds.upper) != (first.bounds.lower, first.bounds.upper):
+                raise InvalidInput("coresets of different bounds cannot be merged: fit them with the same")
+        if len({part.certificate.transcript for part in parts}) < len(parts):
+            raise InvalidInput("a coreset is merged with itself: its rows would count twice")
+        return cls(parts)
+
+    @property
+    def domain(self) -> Domain:
+        """Column names, bounds, scaling, missing cells and unit that the points belong to."""
+        return self.parts[0].domain
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Column names; x0, x1, ... where the table has none."""
+        return column_names(self.domain)
+
+    @property
+    def points(self) -> Array:
+        """The points, in the table's own units."""
+        return self.domain.decode(self._whole.points)
+
+    @property
+    def weights(self) -> Array:
+        """How many rows each point stands for; positive."""
+        return self._whole.weights
+
+    @property
+    def guarantee(self) -> dict[str, str]:
+        """The guarantee under each neighbour relation, in words."""
+        return _guarantee(self.parts)
+
+    @property
+    def _whole(self) -> Coreset:
+        held = [part.coreset for part in self.parts]
+        return Coreset(
+            np.concatenate([c.points for c in held]),
+            np.concatenate([c.weights for c in held]),
+            self.domain,
+            sum(c.rows for c in held),
+            max(c.weight_sd for c in held),
+            max(c.point_sd for c in held),
+        )
+
+    def cost(self, centres: npt.ArrayLike) -> float:
+        """Estimate the k-means cost of any centres: the sum of squared distances of rows to the nearest one.
+
+        It is in the scaling the coreset was made with, as minus the `score` of a model.
+
+        Parameters
+        ----------
+        centres : array-like of shape (n_centres, n_columns)
+            In the table's own units.
+        """
+        given = np.asarray(centres, dtype=np.float64)
+        if given.ndim != 2 or given.shape[1] != self.domain.n_columns or not given.size:
+            raise InvalidInput(
+                f"centres have shape {given.shape}; points of {self.domain.n_columns} columns are wanted"
+            )
+        if not np.isfinite(given).all():
+            raise InvalidInput("centres have missing or infinite coordinates")
+        half = self.domain.bounds.half_width
+        scaled = (given - self.domain.bounds.middle) / np.where(half > 0, half, 1.0)
+        return self._whole.cost(scaled) * self.domain.length_unit**2
+
+    def kmeans(
+        self, n_clusters: int, *, n_starts: int = 30, rng: int | np.random.Generator | None = 0
+    ) -> Groups:
+        """Find groups on the points, as often and for as many clusters as you like.
+
+        Parameters
+        ----------
+        n_clusters : int
+            How many groups; the coreset was made to serve the number it was fitted for, and fewer.
+        n_starts : int
+            Starts, judged on the coreset alone.
+        rng : int or numpy Generator, optional
+            Where starts come from; the same ones unless told otherwise.
+        """
+        for name, value in (("n_clusters", n_clusters), ("n_starts", n_starts)):
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+                raise InvalidInput(f"{name} is {value!r}; it must be a whole number of at least 1")
+        found = self._whole.kmeans(int(n_clusters), np.random.default_rng(rng), int(n_starts))
+        return Groups(self.domain.decode(found.centres), found.masses)
+
+    def to_geojson(self) -> dict[str, Any] | None:
+        """Return the points for a map, or None where the columns are not longitude and latitude."""
+        return to_geojson(self.domain, self.points, self._rows())
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write the coreset into a new folder, whole or not at all; :func:`shoal.verify` checks it.
+
+        Parameters
+        ----------
+        folder : path
+            It must not exist yet.
+        """
+        write_folder(folder, coreset_files(self))
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> CoresetRelease:
+        """Read a coreset that was saved, or raise `InvalidRelease` where a file is missing or changed.
+
+        Parameters
+        ----------
+        folder : path
+            Where it was saved.
+        """
+        path = Path(folder)
+        hashes = read_manifest(path)
+        files = {name: read_file(path, name) for name in hashes}
+        for name, data in files.items():
+            check_hash(name, data, hashes[name])
+        return coreset_from_files(files)
+
+    def _rows(self) -> list[dict[str, Any]]:
+        names = [f"{name}_" if name in ("point", "weight") else name for name in self.names]
+        return [
+            {"point": i, **dict(zip(names, map(float, point), strict=True)), "weight": float(weight)}
+            for i, (point, weight) in enumerate(zip(self.points, self.weights, strict=True))
+        ]
+
+    def __repr__(self) -> str:
+        shown = ", ".join(self.names[:4]) + (", ..." if len(self.names) > 4 else "")
+        tables = "" if len(self.parts) == 1 else f", {len(self.parts)} tables"
+        budget = self.parts[0].transcript.budget.describe()
+        return f"<CoresetRelease of {len(self.weights)} points over {shown}{tables}, {budget}>"
+
+
+def _guarantee(parts: tuple[Part, ...]) -> dict[str, str]:
+    first = parts[0]
+    if len(parts) == 1:
+        return first.certificate.guarantee
+    if not all(part.certificate.private for part in parts):
+        return {"any": "not private: no guarantee"}
+    budgets = [part.transcript.budget for part in parts]
+    unit = first.domain.unit
+    if not all(isinstance(budget, Pure | Approx) for budget in budgets):
+        return {"each table": "; ".join(budget.describe() for budget in budgets)}
+    epsilons = [b.epsilon for b in budgets if isinstance(b, Pure | Approx)]
+    deltas = [b.delta for b in budgets if isinstance(b, Approx)]
+    if unit.column is not None:
+        # A person may have rows in all of the tables: basic composition.
+        return {unit.neighbours: _says(sum(epsilons), sum(deltas))}
+    found: dict[str, str] = {unit.neighbours: _says(max(epsilons), max(deltas, default=0))}
+    if not unit.replace and not deltas:
+        # A row that leaves one table and enters another is in two parts.
+        found["replace"] = _says(sum(sorted(epsilons)[-2:]), 0)
+    return found
+
+
+def _says(epsilon: Any, delta: Any) -> str:
+    return (Approx(epsilon, delta) if delta else Pure(epsilon)).describe()
+
+
+def coreset_files(release: CoresetRelease) -> dict[str, bytes]:
+    """Return the content of every file of a coreset, by name."""
+    stored: Arrays = {}
+    transcripts = [plain(part.transcript, stored) for part in release.parts]
+    rows = release._rows()
+    summary = {
+        "format": FORMAT,
+        "note": _NOTE,
+        "columns": list(release.names),
+        "tables": len(release.parts),
+        "guarantee": release.guarantee,
+        "points": [list(map(float, point)) for point in release.points],
+        "weights": list(map(float, release.weights)),
+        "schema": plain(release.domain),
+    }
+    texts = {
+        CORESET: dumps(summary),
+        POINTS: _csv(rows),
+        TRANSCRIPT: dumps(transcripts),
+        CERTIFICATE: dumps([part.certificate.to_dict() for part in release.parts]),
+        TEXT: "\n".join(f"{part.certificate}\n" for part in release.parts),
+    }
+    points = release.to_geojson()
+    if points is not None:
+        texts[POINT_MAP] = dumps(points)
+    arrays = {"points": release.points, "weights": release.weights}
+    return {ARRAYS: write_npz({**arrays, **stored}), **{n: text.encode() for n, text in texts.items()}}
+
+
+def _csv(rows: list[dict[str, Any]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(rows[0])
+    writer.writerows(row.values() for row in rows)
+    return text.getvalue()
+
+
+def coreset_from_files(files: Mapping[str, bytes]) -> CoresetRelease:
+    """Read a coreset from its transcripts, by running its algorithm again; the other files are copies."""
+    for name in (CORESET, POINTS, ARRAYS, TRANSCRIPT, CERTIFICATE, TEXT):
+        if name not in files:
+            raise InvalidRelease(f"{name} is missing")
+    arrays = read_npz(files[ARRAYS])
+    stated, asked = loads(files[CERTIFICATE], CERTIFICATE), loads(files[TRANSCRIPT], TRANSCRIPT)
+    if not isinstance(stated, list) or not isinstance(asked, list) or not 0 < len(stated) == len(asked):
+        raise InvalidRelease(f"{CERTIFICATE} and {TRANSCRIPT} do not hold one record a table")
+    pairs = zip(stated, asked, strict=True)
+    parts = [CoresetRelease((_part(*pair, arrays),)) for pair in pairs]
+    try:
+        return CoresetRelease.merge(parts)
+    except InvalidRelease:
+        raise
+    except InvalidInput as error:
+        raise InvalidRelease(str(error)) from None
+
+
+def _part(stated: Any, asked: Any, arrays: Arrays) -> Part:
+    if not isinstance(stated, dict):
+        raise InvalidRelease(f"{CERTIFICATE} does not hold one record a table")
+    certificate = Certificate.from_dict(stated)
+    transcript: Transcript = from_plain(Transcript, asked, arrays)
+    algorithm: PrivateCoreset = from_plain(PrivateCoreset, certificate.parameters)
+    curator = ReplayCurator(transcript)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it warns again of what its release says
+            coreset = algorithm.run(curator)
+        curator.finish()
+    except ReplayMismatch as error:
+        raise InvalidRelease(str(error)) from None
+    if certificate.transcript != digest(transcript):
+        raise InvalidRelease(f"{CERTIFICATE} belongs to another transcript")
+    return Part(coreset, certificate, transcript)
