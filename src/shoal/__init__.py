@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         PrivateCoreset,
         PrivatePCA,
         PrivateScaler,
+        ProjectedKMeans,
         SampleAggregateKMeans,
         SubClusterKMeans,
     )
@@ -55,6 +56,7 @@ __all__ = [
     "PrivateCoreset",
     "PrivatePCA",
     "PrivateScaler",
+    "ProjectedKMeans",
     "Release",
     "SampleAggregateKMeans",
     "SubClusterKMeans",
@@ -81,6 +83,7 @@ _HOMES = {
     "PrivatePCA": "shoal.estimators",
     "PrivateScaler": "shoal.estimators",
     "PrivateCoreset": "shoal.estimators",
+    "ProjectedKMeans": "shoal.estimators",
     "Release": "shoal.release",
     "SampleAggregateKMeans": "shoal.estimators",
     "SubClusterKMeans": "shoal.estimators",

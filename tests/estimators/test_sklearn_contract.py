@@ -20,6 +20,7 @@ from shoal import (
     HybridKMeans,
     LSHTreeKMeans,
     MergingKMeans,
+    ProjectedKMeans,
     SampleAggregateKMeans,
     SubClusterKMeans,
 )
@@ -48,6 +49,7 @@ def justified(estimator):
         HybridKMeans(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0, n_starts=2, resolution=3),
         MergingKMeans(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0),
         LSHTreeKMeans(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0, n_starts=2),
+        ProjectedKMeans(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0, n_starts=2, n_levels=2),
         SampleAggregateKMeans(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0, blocks=3),
         CoresetKMeans(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0, n_starts=2),
         GeneticKMeans(

@@ -13,6 +13,7 @@ from shoal.algorithms.grid import GridKMeans, GridSketch
 from shoal.algorithms.hybrid import Hybrid
 from shoal.algorithms.lsh_tree import LSHTree
 from shoal.algorithms.merging import Merging
+from shoal.algorithms.projected import ProjectedClustering
 from shoal.algorithms.sample_aggregate import SampleAggregate
 from shoal.algorithms.subcluster import SubCluster
 from shoal.audit import replays
@@ -38,6 +39,9 @@ ALGORITHMS = [
     LSHTree(4),
     LSHTree(3, max_iter=0, n_starts=2),
     LSHTree(1, max_iter=2, noise="laplace"),
+    ProjectedClustering(3, n_starts=2),
+    ProjectedClustering(3, n_directions=1, n_starts=2, n_shifts=2),
+    ProjectedClustering(3, route="published", n_swaps=2, n_shifts=2, n_repeats=2, noise="laplace"),
     SampleAggregate(2),
     SampleAggregate(2, "3k", "helper", noise="laplace"),
     CoresetKMeans(2),

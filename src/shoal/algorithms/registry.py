@@ -16,6 +16,7 @@ from shoal.algorithms.hybrid import Hybrid
 from shoal.algorithms.lloyd import Lloyd
 from shoal.algorithms.lsh_tree import LSHTree
 from shoal.algorithms.merging import Merging
+from shoal.algorithms.projected import ProjectedClustering
 from shoal.algorithms.published import Published
 from shoal.algorithms.sample_aggregate import SampleAggregate
 from shoal.algorithms.subcluster import SubCluster
@@ -133,6 +134,17 @@ REGISTRY: dict[str, Registered] = {
             "are noisy, and zones and candidates are made from released values",
             proof="docs/proofs/convergent.md",
             algorithm=Convergent,
+        ),
+        Registered(
+            name="projected",
+            estimator="ProjectedKMeans",
+            paper="Balcan et al. 2017",
+            status=Status.REPAIRED,
+            condition="published with a level more than is paid for and projections that are not clipped, "
+            "and in the authors' code with exact sizes and too little noise; here levels are fixed, empty "
+            "cubes can be split, images are clipped, sums and sizes are noised together, rows are paid for",
+            proof="docs/proofs/projected.md",
+            algorithm=ProjectedClustering,
         ),
         Registered(
             name="lsh-tree",

@@ -28,6 +28,8 @@ SMALL = {
     "population": 20,
     "survivors": 4,
     "max_generations": 3,
+    "n_levels": 1,
+    "n_swaps": 1,
 }
 
 

@@ -43,7 +43,7 @@ class Runs:
             for part in layout:
                 size = math.prod(part.shape)
                 array = found.setdefault(part, np.full((self.n, *part.shape), np.nan))
-                array[runs] = matrix[:, start : start + size].reshape(-1, *part.shape)
+                array[runs] = matrix[:, start : start + size].reshape(len(matrix), *part.shape)
                 start += size
         return found
 

@@ -35,6 +35,8 @@ _LOOKS = {
     "MergingKMeans": Look("#7a6a00"),
     "GeneticKMeans": Look("#6a51a3"),
     "PGkM": Look("#6a51a3"),
+    "ProjectedKMeans": Look("#2f7d32"),
+    "Balcan et al.": Look("#8bc34a", "--", "s"),
     "SampleAggregateKMeans": Look("#8c5a3c"),
     "GkM-3K": Look("#8c5a3c"),
     "GkM": Look("#c49c6b"),

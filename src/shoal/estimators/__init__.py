@@ -9,6 +9,7 @@ from shoal.estimators.lloyd import DPLloyd
 from shoal.estimators.lsh_tree import LSHTreeKMeans
 from shoal.estimators.merging import MergingKMeans
 from shoal.estimators.pca import PrivatePCA
+from shoal.estimators.projected import ProjectedKMeans
 from shoal.estimators.sample_aggregate import SampleAggregateKMeans
 from shoal.estimators.scaler import PrivateScaler
 from shoal.estimators.subcluster import SubClusterKMeans
@@ -28,6 +29,7 @@ __all__ = [
     "PrivateCoreset",
     "PrivatePCA",
     "PrivateScaler",
+    "ProjectedKMeans",
     "SampleAggregateKMeans",
     "SubClusterKMeans",
 ]

@@ -1,0 +1,51 @@
+"""Balcan, Dick, Liang, Mou, Zhang 2017, algorithm 3: private local search by swaps (after Gupta et al. 2010).
+
+Replace one centre by one candidate, chosen with noise among all such swaps, a fixed number of times; then
+choose one of the sets that were visited. Proof: docs/proofs/projected.md.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.queries import ClusterCost, Curator, ProjectedLoss, Projection, SwapCost
+
+Array = npt.NDArray[np.float64]
+
+
+def local_swap(
+    curator: Curator,
+    projection: Projection,
+    candidates: Array,
+    start: Array,
+    n_swaps: int,
+    cost: Fraction,
+) -> Array:
+    """Return centres among public candidates, improved by swaps.
+
+    Parameters
+    ----------
+    curator : Curator
+        Chooses with noise.
+    projection : Projection
+        To the columns of the candidates.
+    candidates : ndarray of shape (n, n_directions)
+        Public points that may become centres.
+    start : ndarray of shape (n_clusters, n_directions)
+        Public points to begin with.
+    n_swaps : int
+        How many swaps; each costs as much as the last choice.
+    cost : Fraction
+        Share of the budget, of all choices together.
+    """
+    each = cost / (n_swaps + 1)
+    visited = [start]
+    for _ in range(n_swaps):
+        swaps = SwapCost(visited[-1], candidates)
+        chosen = curator.select(ProjectedLoss(projection, swaps), cost=each)[0]
+        visited.append(swaps.after(chosen))
+    sets = ClusterCost(np.stack(visited))
+    return visited[int(curator.select(ProjectedLoss(projection, sets), cost=each)[0])]

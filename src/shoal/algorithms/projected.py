@@ -1,0 +1,172 @@
+"""Balcan, Dick, Liang, Mou, Zhang 2017: private clustering in many columns, by way of a few random ones.
+
+Project rows to a few random directions, find where they crowd by a private tree of cubes, place centres
+there, and sum the rows around them in all columns. Proof: docs/proofs/projected.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.accounting.plan import Plan, weighted
+from shoal.algorithms.clustering import Clustering
+from shoal.algorithms.cube_tree import Level, candidates, grow, leaves, levels_for
+from shoal.algorithms.local_swap import local_swap
+from shoal.algorithms.recovery import Recovery
+from shoal.algorithms.rows import count_rows, fewest_rows
+from shoal.errors import InvalidInput
+from shoal.postprocess import pack
+from shoal.postprocess.weighted_kmeans import weighted_kmeans
+from shoal.queries import ClusterCost, Curator, Noise, Projection
+
+Array = npt.NDArray[np.float64]
+Route: TypeAlias = Literal["practical", "published"]
+
+# Candidates, swaps and recovery: 1/6, 1/6 and 2/6 in Balcan et al., algorithm 4; here nothing is left.
+_SHARES: dict[Route, Plan] = {
+    "published": weighted([1, 1, 2]),
+    # There are no swaps to pay for: the counts of the tree serve again.
+    "practical": weighted([7, 13]),
+}
+# Of everything, where one of several repetitions is chosen: another 1/6 of 5/6.
+SHARE_FOR_CHOICE = Fraction(1, 5)
+# The authors' own code has floor(ln(n) / 2) directions, and not 8 ln n as the theorem.
+_FEWEST_DIRECTIONS, _MOST_DIRECTIONS = 2, 8
+_MOST_SWAPS = 20
+# Swaps on released counts are free, and many clusters need many.
+_FREE_SWAPS, _MOST_FREE_SWAPS = 20, 1000
+
+
+@dataclass(frozen=True)
+class ProjectedClustering:
+    """Random projection, a tree of cubes, centres in few columns, and their recovery in all.
+
+    Parameters
+    ----------
+    n_clusters : int
+        How many centres.
+    route : {"practical", "published"}
+        How centres are placed in the projected columns: by k-means on the counts of the tree, which is free;
+        or by private local swaps among the cubes' centres, as in the paper.
+    n_directions : int or "auto"
+        Projected columns; floor(ln(n) / 2) if "auto". A table of no more columns is not projected.
+    n_levels : int or "auto"
+        Levels of the tree.
+    n_shifts : int
+        Trees, each shifted at random but the first if it is the only one; they share its cost.
+    n_swaps : int or "auto"
+        Private swaps of the published route; k, at most 20, if "auto".
+    n_repeats : int
+        Repetitions of the whole, of which one is chosen privately.
+    n_starts : int
+        Starts of k-means on the counts.
+    noise : {"linf", "laplace", "split", "gaussian"}, optional
+        Law of the noise of the sums.
+    """
+
+    n_clusters: int
+    route: Route = "practical"
+    n_directions: int | Literal["auto"] = "auto"
+    n_levels: int | Literal["auto"] = "auto"
+    n_shifts: int = 1
+    n_swaps: int | Literal["auto"] = "auto"
+    n_repeats: int = 1
+    n_starts: int = 10
+    noise: Noise | None = None
+
+    def __post_init__(self) -> None:
+        if self.n_directions != "auto" and not 1 <= self.n_directions <= 61:
+            raise InvalidInput(f"n_directions is {self.n_directions}; it must be from 1 to 61, or 'auto'")
+        if self.n_levels != "auto" and not 1 <= self.n_levels <= 20:
+            raise InvalidInput(f"n_levels is {self.n_levels}; it must be from 1 to 20, or 'auto'")
+
+    def run(self, curator: Curator) -> Clustering:
+        """Project, search and recover; where this is repeated, choose one."""
+        counted, rest = count_rows(curator)
+        n_rows = max(counted, 1.0)
+        fewest = fewest_rows(curator, n_rows, rest)
+        search = rest if self.n_repeats == 1 else rest * (1 - SHARE_FOR_CHOICE)
+        found = [self._once(curator, n_rows, fewest, search / self.n_repeats) for _ in range(self.n_repeats)]
+        if self.n_repeats == 1:
+            return found[0]
+        sets = ClusterCost(np.stack([each.centres for each in found]))
+        best = found[int(curator.select(sets, cost=rest * SHARE_FOR_CHOICE)[0])]
+        return replace(best, n_iter=sum(each.n_iter for each in found) + 1)
+
+    def _once(self, curator: Curator, n_rows: float, fewest: float, share: Fraction) -> Clustering:
+        costs = [share * part for part in _SHARES[self.route]]
+        rng = curator.public_rng("projection, shifts and starts")
+        d = curator.domain.n_columns
+        projection = Projection.random(self.directions(n_rows, d), d, rng, curator.domain.metric)
+        trees = self._trees(curator, projection, costs[0], rng)
+        spread = None
+        if self.route == "published":
+            image = self._swapped(curator, projection, trees, costs[1], rng)
+        else:
+            image, spread = self._on_counts(projection, trees, rng)
+        recovery = Recovery(n_rows, fewest, costs[-1], self.noise, spread)
+        clustering = recovery.run(curator, projection, image)
+        return replace(clustering, n_iter=clustering.n_iter + sum(map(len, trees)))
+
+    def directions(self, n_rows: float, n_columns: int) -> int:
+        """Return how many columns to project to.
+
+        Examples
+        --------
+        >>> ProjectedClustering(4).directions(1e5, 100), ProjectedClustering(4).directions(1e5, 3)
+        (5, 3)
+        """
+        if self.n_directions != "auto":
+            return min(self.n_directions, n_columns)
+        wanted = math.floor(math.log(n_rows) / 2)
+        return min(n_columns, max(_FEWEST_DIRECTIONS, min(_MOST_DIRECTIONS, wanted)))
+
+    def _trees(
+        self, curator: Curator, projection: Projection, cost: Fraction, rng: np.random.Generator
+    ) -> list[list[Level]]:
+        """Grow trees with random shifts (algorithm 2); a single one needs none."""
+        p = projection.n_directions
+        n_levels = levels_for(self.n_clusters, p) if self.n_levels == "auto" else self.n_levels
+        shifts = [None] if self.n_shifts == 1 else list(rng.uniform(-1.0, 1.0, (self.n_shifts, p)))
+        return [
+            grow(curator, projection, n_levels, self.n_clusters, cost / self.n_shifts, shift)
+            for shift in shifts
+        ]
+
+    def _swapped(
+        self,
+        curator: Curator,
+        projection: Projection,
+        trees: list[list[Level]],
+        cost: Fraction,
+        rng: np.random.Generator,
+    ) -> Array:
+        """Choose centres among the cubes' middles by private swaps (algorithm 3)."""
+        k, p = self.n_clusters, projection.n_directions
+        points = np.concatenate([candidates(tree, p) for tree in trees])
+        n_swaps = min(k, _MOST_SWAPS) if self.n_swaps == "auto" else self.n_swaps
+        start = points[rng.permutation(len(points))[:k]]
+        if len(points) < k:  # the others may as well be anywhere
+            start = np.concatenate([start, pack(k - len(points), p, rng)])
+        return local_swap(curator, projection, points, start, n_swaps, cost)
+
+    def _on_counts(
+        self, projection: Projection, trees: list[list[Level]], rng: np.random.Generator
+    ) -> tuple[Array, float | None]:
+        """Place centres by k-means on the leaves of the trees, and tell how far rows lie from them."""
+        k, p = self.n_clusters, projection.n_directions
+        grown = [leaves(tree) for tree in trees if tree]
+        if not grown:  # nothing stands out: as good as any
+            return pack(k, p, rng), None
+        points, weights = (np.concatenate(parts) for parts in zip(*grown, strict=True))
+        n_swaps = min(_FREE_SWAPS * k, _MOST_FREE_SWAPS)
+        found = weighted_kmeans(points, weights, k, rng, n_starts=self.n_starts, n_swaps=n_swaps)
+        # What a unit of the image is in the scaled units of the domain.
+        unit = 1 / math.sqrt(float((projection.matrix**2).sum(axis=1).mean()))
+        return found.centres, unit * math.sqrt(max(found.cost, 0.0) / (float(weights.sum()) * p))

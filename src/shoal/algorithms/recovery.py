@@ -1,0 +1,147 @@
+"""Balcan, Dick, Liang, Mou, Zhang 2017, algorithm 4, last part: from groups in few columns to centres in all.
+
+Rows are grouped by their image under a projection; what is summed with noise are the rows themselves. Proof:
+docs/proofs/projected.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.algorithms.clustering import Clustering
+from shoal.postprocess import centre_sd, recentre
+from shoal.queries import Ball, Box, Curator, Noise, NoisySums, Offset, Projected, Projection, Voronoi
+
+Array = npt.NDArray[np.float64]
+
+# Half widths of a box, or radius of a ball, around a rough centre, in typical distances of a row from it.
+_BOX, _BALL = 2.0, 1.2
+# A further round must be predicted to leave less than this of the noise.
+_WORTH_IT = 0.8
+_MOST_ROUNDS = 4
+
+
+def lift(projection: Projection, image: Array, metric: Array | None) -> Array:
+    """Return the points of least weighted length that a projection maps to these.
+
+    Examples
+    --------
+    >>> lift(Projection(np.array([[0.6, 0.8]])), np.array([[0.5]]), None).round(3)
+    array([[0.3, 0.4]])
+    """
+    weights = np.ones(projection.n_columns) if metric is None else metric
+    scaled = projection.matrix / np.where(weights > 0, weights, 1.0)
+    points = np.zeros((len(image), projection.n_columns))
+    # Directions are orthogonal: each adds by itself, in elementwise arithmetic that is the same everywhere.
+    for direction, row, place in zip(projection.matrix, scaled, image.T, strict=True):
+        points += place[:, np.newaxis] * row / (direction * row).sum()
+    return np.clip(points, -1.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """How centres are found once rows are grouped.
+
+    Parameters
+    ----------
+    n_rows, fewest_rows : float
+        Public or noisy number of rows, and how many there surely are.
+    cost : Fraction
+        Share of the budget.
+    noise : {"linf", "laplace", "split", "gaussian"}, optional
+        Law of the noise.
+    spread : float, optional
+        Typical distance of a row from its centre, a column; not known if not given.
+    """
+
+    n_rows: float
+    fewest_rows: float
+    cost: Fraction
+    noise: Noise | None = None
+    spread: float | None = None
+
+    def run(self, curator: Curator, projection: Projection, image: Array) -> Clustering:
+        """Sum the rows of each group; where it pays, do so again, as offsets from the centres found.
+
+        Parameters
+        ----------
+        curator : Curator
+            Answers with noise.
+        projection : Projection
+            To the columns that rows are grouped in.
+        image : ndarray of shape (n_clusters, n_directions)
+            Public centres there.
+        """
+        shapes = self.rounds(curator, len(image))
+        cost = self.cost / (len(shapes) + 1)
+        answer = curator.sums(Projected(projection, Voronoi(image)), cost=cost, noise=self.noise)
+        fallback = lift(projection, image, curator.domain.metric)
+        centres = means = recentre(answer.sums, answer.counts, answer.count_sd, fallback=fallback)
+        for shape in shapes:
+            cells = Voronoi(centres)
+            answer = curator.sums(cells, of=Offset(cells.centres, shape), cost=cost, noise=self.noise)
+            stay = np.zeros_like(centres)
+            means = recentre(answer.sums, answer.counts, answer.count_sd, fallback=stay)
+            centres = np.clip(cells.centres + means, -1.0, 1.0)
+        return self._clustering(curator, centres, means, answer, 1 + len(shapes))
+
+    def rounds(self, curator: Curator, n_clusters: int) -> list[Box | Ball]:
+        """Return where rows are expected around the centres of each further round, by released values.
+
+        A round leaves centres off by s a column. Around them rows are spread by s and by their own spread,
+        which is often much less than the domain, and so is then the noise of the next round: more rounds
+        pay as long as what is left at the end falls by more than their shares cost.
+        """
+        best: list[Box | Ball] = []
+        if self.spread is None or curator.domain.metric is not None:
+            return best
+        least = self._least_radius(curator)
+        left = self._left(curator, n_clusters, best, 1)
+        for n in range(2, _MOST_ROUNDS + 1):
+            shapes: list[Box | Ball] = []
+            for _ in range(n - 1):
+                off = self._left(curator, n_clusters, shapes, n)
+                shapes.append(self._around(curator, math.hypot(off, self.spread), least))
+            again = self._left(curator, n_clusters, shapes, n)
+            if again < _WORTH_IT * left:
+                best, left = shapes, again
+        return best
+
+    def _left(self, curator: Curator, n_clusters: int, shapes: list[Box | Ball], n: int) -> float:
+        """Return the predicted error of an average centre, a column, after some of n rounds."""
+        nowhere = np.zeros((1, curator.domain.n_columns))
+        of = Offset(nowhere, shapes[-1]) if shapes else None
+        return curator.noise_sd(of=of, cost=self.cost / n, noise=self.noise)[0] * n_clusters / self.n_rows
+
+    def _around(self, curator: Curator, typical: float, least: float) -> Box | Ball:
+        if curator.budget.currency == "rho" and self.noise in (None, "gaussian"):
+            return Ball(min(max(_BALL * typical * math.sqrt(curator.domain.n_columns), least), 1023.0))
+        return Box(min(max(_BOX * typical, least), 2.0))
+
+    def _least_radius(self, curator: Curator) -> float:
+        """Return the least radius in whose steps the noise is still fine.
+
+        L-infinity noise of m coordinates spreads over about m / e radii, and the exact sampler wants steps of
+        at most 1 / (m e) of a radius. There are 2^20 steps in a half width.
+        """
+        m = curator.domain.n_columns + 1
+        in_radii = curator.noise_sd(cost=self.cost, noise=self.noise)[0]
+        return max(2.0**-16, m * m / in_radii * 2.0**-20)
+
+    def _clustering(
+        self, curator: Curator, centres: Array, means: Array, answer: NoisySums, n_iter: int
+    ) -> Clustering:
+        return Clustering(
+            centres=Voronoi(centres).centres,
+            sizes=answer.counts,
+            centre_sd=centre_sd(means, answer.counts, answer.sum_sd, answer.count_sd),
+            size_sd=answer.count_sd,
+            n_iter=n_iter,
+            predicted_sd=answer.sum_sd * len(centres) / self.fewest_rows,
+            domain=curator.domain,
+        )
