@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.algorithms.moments import ColumnSpreads, PrincipalComponents
+from shoal.audit.pairs import pair_loss
 from shoal.audit.replay import check_cells
 from shoal.domain import STEPS, Bounds, Chunk
 from shoal.queries import Ball, Box, Grid, Offset, Outer, ReplayCurator, RowStat, Squares, Voronoi
@@ -80,6 +81,7 @@ def test_products_are_exact_and_within_the_body(rows, shape):
         assert max(map(abs, line)) <= body.width
         if body.ball:
             assert sum(v * v for v in line) <= body.width**2
+        assert sum(map(abs, line)) <= body.l1
         want[label] += np.array([*line, offset.width], dtype=object)
     assert outer.exact_totals(cells, Chunk(columns), None).tolist() == want.tolist()
 
@@ -112,3 +114,31 @@ def test_a_matrix_comes_back_from_its_triangle(d, seed):
 @pytest.mark.parametrize("of", STATS, ids=["squares", "outer"])
 def test_statistics_come_back_from_a_file(of):
     assert digest(from_plain(RowStat, plain(of))) == digest(of)
+
+
+CANARIES = {
+    "empty": (np.zeros((0, 2)), np.array([[0.3, -0.2]])),
+    "corner": (np.full((5, 2), -0.5), np.vstack([np.full((5, 2), -0.5), [[1.0, 1.0]]])),
+    "axis": (np.zeros((9, 2)), np.vstack([np.zeros((9, 2)), [[1.0, 0.0]]])),
+    "missing": (np.full((5, 2), 0.9), np.vstack([np.full((5, 2), 0.9), [[np.nan, 7.0]]])),
+}
+
+
+@pytest.mark.parametrize("pair", CANARIES.values(), ids=CANARIES)
+@pytest.mark.parametrize("algorithm", ALGORITHMS, ids=repr)
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_no_question_loses_more_than_it_is_charged(algorithm, pair, delta, behind_gate):
+    for table in pair:
+        curator = behind_gate(table, delta=delta)
+        algorithm.run(curator)
+        found = pair_loss(curator.transcript, *pair)
+        assert found.passed, str(found)
+        assert found.charged <= float(curator.budget.amount)
+
+
+def test_laplace_noise_for_products_is_nearly_tight():
+    # A row along the diagonal reaches the declared sum of absolute values.
+    d = 4
+    outer = Outer(Offset(np.zeros((1, d)), Ball(2.0)))
+    totals = outer.exact_totals(Grid.whole(d), Chunk(encoded(np.ones((1, d)))), None)[0]
+    assert np.abs(totals[:-1]).sum() == pytest.approx(outer.change(d).l1, rel=1e-4)

@@ -121,6 +121,7 @@ def test_one_row_changes_one_cell_by_at_most_the_body(case):
     assert vector[body.n_values] == body.width  # one more row
     if body.ball:
         assert sum(v * v for v in vector[: body.n_values]) <= body.width**2
+    assert sum(map(abs, vector[: body.n_values])) <= body.l1
 
 
 @given(cases())

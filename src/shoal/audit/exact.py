@@ -31,6 +31,7 @@ CHANGES = (
     Change(3, 1),
     Change(2, 1, extras=("count", "cost")),
     Change(3, 2, ball=True),
+    Change(4, 2, ball=True, reach=5),
 )
 # Outputs further out than this add nothing: the loss of pure laws is constant there.
 REACH = 60
@@ -100,7 +101,8 @@ def changes_of_one_row(change: Change) -> Iterator[tuple[int, ...]]:
     """
     side = range(-change.width, change.width + 1)
     for values in itertools.product(side, repeat=change.n_values):
-        if change.ball and sum(v * v for v in values) > change.width**2:
+        outside = change.ball and sum(v * v for v in values) > change.width**2
+        if outside or sum(map(abs, values)) > change.l1:
             continue
         for cost in side if "cost" in change.extras else [None]:
             yield (*values, change.width, *([] if cost is None else [cost]))
@@ -180,5 +182,6 @@ def _small_rho(epsilon: float) -> Fraction:
 
 
 def _loss(law: NoiseLaw, noise: Noise, change: Change, unit: Unit, true: float) -> ExactLoss:
-    body = f"{'ball' if change.ball else 'box'} of {change.dimension} coordinates"
+    shape = ("cut " if change.reach else "") + ("ball" if change.ball else "box")
+    body = f"{shape} of {change.dimension} coordinates"
     return ExactLoss(f"{noise} on a {body}, {unit.describe()}", true, float(law.amount), law.currency)

@@ -8,6 +8,7 @@ adding a row to a cell changes the integer vector (values, W * count, cost) by a
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -38,6 +39,8 @@ class Change:
         Further coordinates of half width W: the count, a cost.
     weighted : bool
         Whether rows have weights, so that a row replaced in its cell may change the count.
+    reach : int, optional
+        The most that the absolute values add up to, where that is less than the box or ball says.
     """
 
     width: int
@@ -45,6 +48,14 @@ class Change:
     ball: bool = False
     extras: tuple[str, ...] = ("count",)
     weighted: bool = False
+    reach: int | None = None
+
+    @property
+    def l1(self) -> int:
+        """The most that the absolute values add up to: d W in the box, sqrt(d) W in the ball, rounded up."""
+        square = self.n_values * self.width**2
+        most = math.isqrt(max(square - 1, 0)) + min(square, 1) if self.ball else self.n_values * self.width
+        return most if self.reach is None else min(most, self.reach)
 
     @property
     def dimension(self) -> int:

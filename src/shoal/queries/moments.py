@@ -47,7 +47,8 @@ class Outer:
 
     With u the clipped offset in whole steps, |u|_2 <= W, a row contributes trunc(u_i u_j / W) for i <= j. The
     squares of these add up to at most (sum of u_i^2)^2 / W^2 <= W^2: the upper triangle lies in the ball of
-    radius W, whatever the number of columns.
+    radius W, whatever the number of columns. Their absolute values add up to at most
+    ((sum of |u_i|)^2 + sum of u_i^2) / 2W <= (d + 1) W / 2, since sum of |u_i| <= sqrt(d) W.
 
     Parameters
     ----------
@@ -65,8 +66,10 @@ class Outer:
     def change(self, n_columns: int) -> Change:
         """Return a ball of as many values as there are pairs, a column with itself among them."""
         inner = self.of.change(n_columns)
-        # Clipped to a box, a product is within the box too, and that is all.
-        return Change(inner.width, n_columns * (n_columns + 1) // 2, ball=inner.ball)
+        n_pairs = n_columns * (n_columns + 1) // 2
+        if not inner.ball:  # clipped to a box, a product is within the box too, and that is all
+            return Change(inner.width, n_pairs)
+        return Change(inner.width, n_pairs, ball=True, reach=-(-(n_columns + 1) * inner.width // 2))
 
     def exact_totals(self, partition: Partition, chunk: Chunk, metric: Metric) -> Integers:
         """Sum the products of every cell: the upper triangle, row by row."""

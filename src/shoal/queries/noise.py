@@ -145,16 +145,15 @@ def loss(blocks: tuple[Block, ...], change: Change, unit: Unit, currency: Curren
     else:
         rates = [b.parameter for b in blocks for _ in range(b.n)]
         values = rates[: change.n_values]
-        # In a ball the L1 norm of the values is at most sqrt(d) W; their rates are all the same.
-        reach = _ceil_sqrt(change.n_values * w * w) if change.ball else change.n_values * w
-        per_row = (values[0] * reach if values else Fraction(0)) + sum(rates[change.n_values :]) * w
+        # The rates of the values are all the same.
+        per_row = (values[0] * change.l1 if values else Fraction(0)) + sum(rates[change.n_values :]) * w
     pure = per_row * unit.stretch
     return pure if currency == "epsilon" else pure**2 / 2
 
 
 def _pure(change: Change, e: Fraction, noise: Noise) -> tuple[Block, ...]:
     d, w, m = change.n_values, change.width, change.dimension
-    reach = Fraction(_ceil_sqrt(d * w * w), w) if change.ball else Fraction(d)
+    reach = Fraction(change.l1, w)
     if noise == "linf" and d > 0:
         return (Block("linf", e / w, m),)
     if noise == "split" and d > 0:

@@ -126,7 +126,7 @@ def _fits(entry: Entry, curator: ReplayCurator, d: int) -> bool:
             spread = curator.noise_sd(of=of, cost=cost, noise=noise)
             with_cost = isinstance(of, WithCost)
             return (
-                _shaped(answer.sums, partition.n_cells, d)
+                _shaped(answer.sums, partition.n_cells, of.change(d).n_values)
                 and _shaped(answer.counts, partition.n_cells)
                 and _close((answer.sum_sd, answer.count_sd), spread)
                 and (answer.costs is not None) == (answer.cost_sd is not None) == with_cost
