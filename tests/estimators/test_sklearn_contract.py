@@ -18,6 +18,7 @@ from shoal import (
     GeneticKMeans,
     GridKMeans,
     HybridKMeans,
+    KVariates,
     LSHTreeKMeans,
     MergingKMeans,
     ProjectedKMeans,
@@ -51,6 +52,7 @@ def justified(estimator):
         LSHTreeKMeans(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0, n_starts=2),
         ProjectedKMeans(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0, n_starts=2, n_levels=2),
         SampleAggregateKMeans(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0, blocks=3),
+        KVariates(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0, resolution=3),
         CoresetKMeans(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0, n_starts=2),
         GeneticKMeans(
             3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0, population=20, survivors=4, max_generations=3

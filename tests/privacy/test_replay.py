@@ -11,6 +11,7 @@ from shoal.algorithms.coreset import CoresetKMeans
 from shoal.algorithms.genetic import Genetic
 from shoal.algorithms.grid import GridKMeans, GridSketch
 from shoal.algorithms.hybrid import Hybrid
+from shoal.algorithms.k_variates import KVariates
 from shoal.algorithms.lsh_tree import LSHTree
 from shoal.algorithms.merging import Merging
 from shoal.algorithms.projected import ProjectedClustering
@@ -45,6 +46,8 @@ ALGORITHMS = [
     SampleAggregate(2),
     SampleAggregate(2, "3k", "helper", noise="laplace"),
     CoresetKMeans(2),
+    KVariates(3),
+    KVariates(3, GridSketch(2500), refine=True),
     CoresetKMeans(1, search="published", n_starts=2),
     WithPrivateBounds(CoresetKMeans(2, n_starts=2)),
     Genetic(3, population=20, survivors=4),

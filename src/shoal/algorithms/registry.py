@@ -13,6 +13,7 @@ from shoal.algorithms.coreset import CoresetKMeans
 from shoal.algorithms.genetic import Genetic
 from shoal.algorithms.grid import GridKMeans
 from shoal.algorithms.hybrid import Hybrid
+from shoal.algorithms.k_variates import KVariates
 from shoal.algorithms.lloyd import Lloyd
 from shoal.algorithms.lsh_tree import LSHTree
 from shoal.algorithms.merging import Merging
@@ -185,6 +186,16 @@ REGISTRY: dict[str, Registered] = {
             proof="docs/proofs/published.md",
             algorithm=Published,
             parameters=(("published", True),),
+        ),
+        Registered(
+            name="k-variates",
+            estimator="KVariates",
+            paper="Nock et al. 2016 (k-variates++)",
+            status=Status.REPAIRED,
+            condition="published with noise from constants of the table itself, which does not hide a far "
+            "row; here it runs on a released grid",
+            proof="docs/proofs/k_variates.md",
+            algorithm=KVariates,
         ),
         Registered(
             name="coreset",

@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from shoal.domain import Domain
 from shoal.postprocess import pack
-from shoal.postprocess.weighted_kmeans import WeightedClustering, weighted_kmeans
+from shoal.postprocess.k_variates import k_variates
+from shoal.postprocess.weighted_kmeans import WeightedClustering, lloyd, weighted_kmeans
 from shoal.queries import Grid
 
 Array: TypeAlias = npt.NDArray[np.float64]
@@ -88,20 +89,47 @@ class Synopsis:
             return WeightedClustering(
                 pack(n_clusters, len(self.grid.shape), rng), np.zeros(n_clusters), float("inf")
             )
-        # Below this weight a centre's cells are noise: two standard deviations of their sum.
-        least = max(1.0, 2 * self.sd * math.sqrt(self.n_held / n_clusters))
         found = weighted_kmeans(
             self.centres(),
             self.counts,
             n_clusters,
             rng,
             n_starts=n_starts,
-            least_mass=least,
+            least_mass=self._least_mass(n_clusters),
             noise=self.sd,
             n_swaps=n_starts,
             stretch=self.domain.stretch,
         )
         return found if self.cells is None else replace(found, masses=self._unbiased(found, rng))
+
+    def k_variates(
+        self, n_clusters: int, rng: np.random.Generator, *, refine: bool = False
+    ) -> WeightedClustering:
+        """Draw centres by k-variates++: far cells first, a place in each at random.
+
+        Parameters
+        ----------
+        n_clusters : int
+            How many centres.
+        rng : numpy Generator
+            Public randomness.
+        refine : bool
+            Whether to go on with k-means from there.
+        """
+        half, stretch = 1 / np.array(self.grid.shape), self.domain.stretch
+        points, counts = self.centres(), self.counts
+        if not self.n_held:  # nothing was kept: anywhere in the domain
+            points, counts, half = np.zeros((1, len(half))), np.ones(1), np.ones(len(half))
+        centres = k_variates(points, counts, n_clusters, rng, half=half, stretch=stretch)
+        columns = np.ascontiguousarray((points * stretch).T)
+        rounds, least = 50 if refine else 0, self._least_mass(n_clusters)
+        found = lloyd(columns, counts, centres * stretch, max_iter=rounds, least_mass=least, reach=stretch)
+        found = replace(found, centres=found.centres / np.where(stretch > 0, stretch, 1.0))
+        return found if self.cells is None else replace(found, masses=self._unbiased(found, rng))
+
+    def _least_mass(self, n_clusters: int) -> float:
+        # Below this weight a centre's cells are noise: two standard deviations of their sum.
+        return max(1.0, 2 * self.sd * math.sqrt(self.n_held / n_clusters))
 
     def _unbiased(self, found: WeightedClustering, rng: np.random.Generator) -> Array:
         places = rng.uniform(-1.0, 1.0, (_PLACES, len(self.grid.shape))) * self.domain.stretch

@@ -5,6 +5,7 @@ from shoal.estimators.convergent import ConvergentKMeans
 from shoal.estimators.coreset import CoresetKMeans, PrivateCoreset
 from shoal.estimators.genetic import GeneticKMeans
 from shoal.estimators.grid import GridKMeans, HybridKMeans
+from shoal.estimators.k_variates import KVariates
 from shoal.estimators.lloyd import DPLloyd
 from shoal.estimators.lsh_tree import LSHTreeKMeans
 from shoal.estimators.merging import MergingKMeans
@@ -23,6 +24,7 @@ __all__ = [
     "GridKMeans",
     "GridSynopsis",
     "HybridKMeans",
+    "KVariates",
     "LSHTreeKMeans",
     "MergingKMeans",
     "PrivateBounds",
