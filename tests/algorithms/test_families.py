@@ -22,6 +22,7 @@ from shoal.algorithms.grid import GridSketch
 from shoal.algorithms.merging import Merging, merged_sd
 from shoal.errors import MostlyNoise
 from shoal.estimators.explain import explain
+from shoal.postprocess.merge import merge_weights
 from shoal.postprocess.recentre import smallest_count
 
 BOUNDS = {"bounds": (-1, 1)}
@@ -120,14 +121,14 @@ def test_the_error_of_a_merged_centre_is_that_of_its_noise(behind_gate):
     rng, domain = np.random.default_rng(0), behind_gate(np.zeros((1, 1))).domain
     true, rows = np.array([[-0.5], [-0.3], [0.6]]), np.array([400.0, 150.0, 500.0])
     sum_sd, count_sd = 8.0, 6.0
-    labels, least = np.array([0, 0, 1]), smallest_count(count_sd)
+    labels = np.array([0, 0, 1])
     drawn, said = [], []
     for _ in range(2000):
         sizes = rows + rng.normal(0, count_sd, 3)
         centres = (true * rows[:, None] + rng.normal(0, sum_sd, (3, 1))) / sizes[:, None]
         merged = np.array([(centres[:2, 0] @ sizes[:2]) / sizes[:2].sum(), centres[2, 0]])[:, None]
         drawn.append(merged)
-        said.append(merged_sd(clustering(centres, sizes, sum_sd, count_sd, domain), merged, labels, least))
+        said.append(merged_sd(clustering(centres, sizes, sum_sd, count_sd, domain), merged, labels, sizes))
     assert np.allclose(np.std(drawn, axis=0), np.mean(said, axis=0), rtol=0.08)
 
 
@@ -137,12 +138,28 @@ def test_a_merged_centre_that_rests_on_no_rows_has_no_error_to_be_had(behind_gat
     found = clustering(centres, sizes, 8.0, 6.0, domain)
     least = smallest_count(6.0)
     merged = np.array([[(-0.5 * 500 - 0.4 * least) / (500 + least)], [0.6]])
-    sd = merged_sd(found, merged, np.array([0, 0, 1, 1]), least)
-    alone = merged_sd(found, centres, np.arange(4), least)
+    weights = merge_weights(sizes, least, "published")
+    sd = merged_sd(found, merged, np.array([0, 0, 1, 1]), weights)
+    alone = merged_sd(found, centres, np.arange(4), weights)
     assert np.isinf(sd[1, 0])
     assert np.isinf(alone[1:]).all()
     # The part without rows pulls the other: that is error, not precision.
     assert sd[0, 0] > np.hypot(8.0, 6.0 * merged[0, 0]) / (500 + least)
+
+
+@pytest.mark.parametrize("how", ["ward", "kmeans"])
+def test_centres_without_rows_go_first_and_pull_nobody(how, behind_gate):
+    # Three groups in the middle and centres all over: the closest pairs are those with rows.
+    groups = np.array([[-0.2, -0.2], [0.2, -0.2], [0.0, 0.2]])
+    X = np.repeat(groups, 2000, axis=0)
+    found = {
+        merge: Merging(3, factor=4, merge=merge).run(behind_gate(X, epsilon=4.0, seed=2)).centres
+        for merge in ("published", how)
+    }
+    gaps = {
+        name: np.linalg.norm(groups[:, None] - c[None], axis=2).min(axis=1).max() for name, c in found.items()
+    }
+    assert gaps[how] < 0.05 < gaps["published"]
 
 
 def test_rows_alone_make_a_merged_centre_certain(behind_gate):

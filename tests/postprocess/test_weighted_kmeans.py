@@ -6,7 +6,7 @@ from sklearn.cluster import KMeans
 
 from shoal.errors import InvalidInput
 from shoal.postprocess import sweeps
-from shoal.postprocess.merge import merge
+from shoal.postprocess.merge import merge, merge_weights
 from shoal.postprocess.packing import pack
 from shoal.postprocess.weighted_kmeans import lloyd, plus_plus, weighted_kmeans
 
@@ -88,7 +88,8 @@ def test_bad_counts():
 @pytest.mark.parametrize("how", ["published", "ward", "kmeans"])
 def test_merging_negative_sizes_stays_inside(how):
     centres = np.array([[-0.9], [-0.8], [0.8], [0.9]])
-    merged, labels = merge(centres, np.array([-5.0, 4.0, 3.0, -2.0]), 2, 1.0, how, np.random.default_rng(0))
+    weights = merge_weights(np.array([-5.0, 4.0, 3.0, -2.0]), 1.0, how)
+    merged, labels = merge(centres, weights, 2, how, np.random.default_rng(0))
     assert merged.min() >= -0.9
     assert merged.max() <= 0.9
     assert labels[0] == labels[1] != labels[2] == labels[3]
@@ -100,7 +101,7 @@ def test_merging_measures_in_stretched_columns(how):
     centres, sizes = np.array([[-0.5, -0.4], [-0.5, 0.4], [0.5, -0.4], [0.5, 0.4]]), np.ones(4)
     for stretch, pairs in (((1.0, 1.0), [0, 0, 1, 1]), ((0.1, 1.0), [0, 1, 0, 1])):
         rng = np.random.default_rng(0)
-        merged, labels = merge(centres, sizes, 2, 1.0, how, rng, np.array(stretch))
+        merged, labels = merge(centres, sizes, 2, how, rng, np.array(stretch))
         assert (labels == labels[0]).tolist() == (np.array(pairs) == 0).tolist()
         assert np.allclose(merged[labels[0]], centres[np.array(pairs) == 0].mean(axis=0))
 

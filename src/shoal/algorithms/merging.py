@@ -15,7 +15,7 @@ from shoal.accounting.plan import Plan, equal, weighted
 from shoal.algorithms.clustering import Clustering
 from shoal.algorithms.lloyd import refine
 from shoal.postprocess import pack
-from shoal.postprocess.merge import Merge, merge
+from shoal.postprocess.merge import Merge, merge, merge_weights
 from shoal.postprocess.recentre import smallest_count
 from shoal.queries import Curator, Noise
 
@@ -74,28 +74,29 @@ def merge_to(found: Clustering, n_clusters: int, how: Merge, curator: Curator) -
     least = smallest_count(found.size_sd)
     rng = curator.public_rng("starts of the merge")
     stretch = curator.domain.stretch
-    centres, labels = merge(found.centres, found.sizes, n_clusters, least, how, rng, stretch)
+    weights = merge_weights(found.sizes, least, how)
+    centres, labels = merge(found.centres, weights, n_clusters, how, rng, stretch)
     merged = np.clip(centres, -1.0, 1.0)
     parts = np.bincount(labels, minlength=n_clusters)
     return replace(
         found,
         centres=merged,
         sizes=np.bincount(labels, found.sizes, n_clusters).astype(np.float64),
-        centre_sd=merged_sd(found, merged, labels, least),
+        centre_sd=merged_sd(found, merged, labels, weights),
         # One number for all groups: that of the group with the most parts.
         size_sd=found.size_sd * float(np.sqrt(parts.max())),
     )
 
 
-def merged_sd(found: Clustering, merged: Array, labels: npt.NDArray[np.int64], least: float) -> Array:
+def merged_sd(found: Clustering, merged: Array, labels: npt.NDArray[np.int64], weights: Array) -> Array:
     """Return the standard error of every merged centre C, the sum over its parts of w c over the sum of w.
 
     A part that rests on rows has w c = S, its noisy sum, so to first order it adds the noise of S - C n. One
-    that does not has w = least and c as it was before: it pulls C away from its rows by w (c - C), all of
+    that does not has a public w and c as it was before: it pulls C away from its rows by w (c - C), all of
     which is taken for error. A merged centre of such parts alone rests on no rows.
     """
     rests = np.isfinite(found.centre_sd).all(axis=1, keepdims=True)
-    weights = np.maximum(found.sizes, least)[:, np.newaxis]
+    weights = weights[:, np.newaxis]
     own, to = found.centres, merged[labels]
     spread = np.where(rests, found.centre_sd, 0.0)
     # (w sd)^2 is the variance of S - c n; what n adds is to be had for C in place of c.
@@ -106,4 +107,4 @@ def merged_sd(found: Clustering, merged: Array, labels: npt.NDArray[np.int64], l
     np.add.at(total, labels, weights)
     known = np.zeros((len(merged), 1), dtype=np.bool_)
     np.logical_or.at(known, labels, rests)
-    return np.where(known, np.sqrt(variance) / np.maximum(total, least), np.inf)
+    return np.where(known, np.sqrt(variance) / np.where(known, total, 1.0), np.inf)

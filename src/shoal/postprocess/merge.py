@@ -12,29 +12,44 @@ from shoal.postprocess.weighted_kmeans import weighted_kmeans
 Array = npt.NDArray[np.float64]
 Merge: TypeAlias = Literal["published", "ward", "kmeans"]
 
+# What a centre without rows weighs, beside the least that counts.
+_NOTHING = 1e-9
+
+
+def merge_weights(sizes: Array, least: float, how: Merge) -> Array:
+    """Return what centres weigh in a merge.
+
+    A negative size would push the merged centre away, and two that add up to nothing have no mean. As
+    published (repaired), sizes below `least` count as this much; otherwise next to nothing, so that a
+    centre which found no rows is merged first and pulls nobody.
+
+    Examples
+    --------
+    >>> merge_weights(np.array([-3.0, 50.0]), 10.0, "published")
+    array([10., 50.])
+    """
+    floor = least if how == "published" else _NOTHING * least
+    return np.where(sizes >= least, sizes, floor)
+
 
 def merge(
     centres: Array,
-    sizes: Array,
+    weights: Array,
     n_clusters: int,
-    least: float,
     how: Merge,
     rng: np.random.Generator,
     stretch: Array | None = None,
 ) -> tuple[Array, npt.NDArray[np.int64]]:
-    """Merge centres by their noisy sizes.
+    """Merge centres by their weights.
 
     Parameters
     ----------
     centres : ndarray of shape (n, d)
         Released centres.
-    sizes : ndarray of shape (n,)
-        Noisy sizes; they may be negative.
+    weights : ndarray of shape (n,)
+        What each weighs, above 0.
     n_clusters : int
         How many to leave.
-    least : float
-        Sizes below this count as this much: a negative one would push the merged centre away, and two that
-        add up to nothing have no mean.
     how : {"published", "ward", "kmeans"}
         Merge the closest pair (Ni et al.), the pair that costs least (Ward), or run weighted k-means.
     rng : numpy Generator
@@ -52,23 +67,23 @@ def merge(
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> merge(np.array([[0.0], [0.2], [1.0]]), np.array([3.0, 1.0, 5.0]), 2, 1.0, "ward", rng)
+    >>> merge(np.array([[0.0], [0.2], [1.0]]), np.array([3.0, 1.0, 5.0]), 2, "ward", rng)
     (array([[0.05],
            [1.  ]]), array([0, 0, 1]))
     """
     by = np.ones(centres.shape[1]) if stretch is None else stretch
     if how == "kmeans":
-        found = weighted_kmeans(centres, np.maximum(sizes, least), n_clusters, rng, stretch=by).centres
+        found = weighted_kmeans(centres, weights, n_clusters, rng, stretch=by).centres
         gaps = (((centres[:, np.newaxis, :] - found[np.newaxis, :, :]) * by) ** 2).sum(axis=2)
         return found, gaps.argmin(axis=1)
-    points, weights = list(centres), list(np.maximum(sizes, least))
+    points, masses = list(centres), list(weights)
     labels = np.arange(len(points))
     while len(points) > n_clusters:
-        i, j = _closest(np.array(points) * by, np.array(weights), ward=how == "ward")
-        both = weights[i] + weights[j]
-        points[i] = (weights[i] * points[i] + weights[j] * points[j]) / both
-        weights[i] = both
-        del points[j], weights[j]
+        i, j = _closest(np.array(points) * by, np.array(masses), ward=how == "ward")
+        both = masses[i] + masses[j]
+        points[i] = (masses[i] * points[i] + masses[j] * points[j]) / both
+        masses[i] = both
+        del points[j], masses[j]
         labels[labels == j] = i
         labels[labels > j] -= 1
     return np.array(points), labels
