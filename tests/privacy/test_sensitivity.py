@@ -9,6 +9,7 @@ from shoal.domain import STEPS, Bounds, Domain
 from shoal.queries import (
     Ball,
     Box,
+    Direction,
     Grid,
     Hyperplanes,
     Offset,
@@ -102,7 +103,8 @@ def cases(draw):
     )
     radius = draw(st.sampled_from([1e-5, 0.01, 0.3, 1.0, 1.7]))
     offset = Offset(np.array(anchors).reshape(-1, columns), draw(st.sampled_from([Box, Ball]))(radius))
-    stat = draw(st.sampled_from([Value(), Squares(), offset, Outer(offset), WithCost(offset)]))
+    direction = Direction(offset.anchors, radius)
+    stat = draw(st.sampled_from([Value(), Squares(), offset, Outer(offset), WithCost(offset), direction]))
     scaling = draw(st.sampled_from(["bounds", "none"]))
     bounds = Bounds((-1.0,) * columns, tuple(1.0 + 0.5 * j for j in range(columns)))
     return Domain(bounds, scaling), rows, extra, partition, stat
@@ -146,6 +148,21 @@ def test_no_row_changes_its_cell_in_many_columns(seed, columns, k):
     whole = partition.assign(domain.encode(list(rows.T)).columns, None)
     keep = rng.permutation(200)[: rng.integers(1, 200)]
     assert np.array_equal(partition.assign(domain.encode(list(rows[keep].T)).columns, None), whole[keep])
+
+
+@pytest.mark.parametrize("columns", [1, 2, 300])
+@pytest.mark.parametrize("metric", [False, True])
+def test_directions_have_length_one_and_never_more(columns, metric):
+    rng = np.random.default_rng(columns)
+    rows = (np.rint(rng.uniform(-1, 1, (columns, 2000)) * STEPS) / STEPS).astype(np.float32)
+    rows[:, 0] = 0.0  # at the anchor
+    weights = rng.uniform(0.1, 1, columns) if metric else None
+    labels = np.zeros(2000, dtype=np.int32)
+    found = Direction(np.zeros((1, columns)), 1e-4).exact_directions(rows, labels, weights).astype(object)
+    lengths = (found * found).sum(axis=0)
+    assert not found[:, 0].any()
+    assert max(lengths) <= STEPS**2
+    assert min(lengths[1:]) >= (STEPS - 2 * columns) ** 2
 
 
 @pytest.mark.parametrize("shape", [Box(0.25), Ball(0.25)])

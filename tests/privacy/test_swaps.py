@@ -26,7 +26,12 @@ def cases(draw):
     domain = Domain(
         bounds, draw(st.sampled_from(["bounds", "none"])), max_weight=None if weights is None else 2.0
     )
-    return domain, rows, None if weights is None else np.array(weights), SwapCost(flat[:k], flat[k:])
+    return (
+        domain,
+        rows,
+        None if weights is None else np.array(weights),
+        SwapCost(flat[:k], flat[k:], draw(st.booleans())),
+    )
 
 
 def losses_of(domain, rows, weights, loss):
@@ -51,7 +56,8 @@ def test_the_bound_holds_at_every_corner(case):
     corners = np.array(list(itertools.product((-1.0, 1.0), repeat=loss.n_columns)))
     for i in range(loss.n_candidates):
         square = ((corners[:, None] - loss.after(i)) ** 2 @ weights).min(axis=1)
-        assert square.max() <= loss.reach(domain.metric) * (1 + 1e-12)
+        furthest = square.max() if loss.squared else np.sqrt(square.max())
+        assert furthest <= loss.reach(domain.metric) * (1 + 1e-12)
 
 
 @given(cases())
@@ -61,11 +67,18 @@ def test_a_swap_costs_what_the_centres_after_it_cost(case):
     metric = np.ones(loss.n_columns) if domain.metric is None else domain.metric
     scale = WIDTH / loss.reach(domain.metric)
     sets = np.stack([to_steps(loss.after(i)) for i in range(loss.n_candidates)])
-    expected = reference.set_costs(chunk.columns, sets, metric, scale, WIDTH, chunk.weights)
     found = loss.exact_losses(chunk, domain.metric)
-    assert np.array_equal(found, expected)
+    if loss.squared:
+        expected = reference.set_costs(chunk.columns, sets, metric, scale, WIDTH, chunk.weights)
+        assert np.array_equal(found, expected)
+    else:
+        gaps = chunk.columns.T[np.newaxis, :, np.newaxis] - sets[:, np.newaxis] / STEPS
+        near = np.sqrt((gaps**2 * metric).sum(axis=3)).min(axis=2)
+        shares = np.ones(len(rows)) if weights is None else chunk.weights / STEPS
+        assert found == pytest.approx(near @ shares * scale, abs=2 * len(rows))
     points = to_steps(loss.centres), to_steps(loss.candidates)
-    plain = reference.swap_costs(chunk.columns, *points, metric, scale, WIDTH, chunk.weights)
+    how = metric, scale, WIDTH, chunk.weights, loss.squared
+    plain = reference.swap_costs(chunk.columns, *points, *how)
     assert np.array_equal(plain.ravel(), found)
 
 
@@ -73,8 +86,9 @@ def test_many_rows_agree_however_they_are_cut(monkeypatch):
     rng = np.random.default_rng(3)
     columns = (np.rint(rng.uniform(-1, 1, (5, 3000)) * STEPS) / STEPS).astype(np.float32)
     shares = rng.integers(0, STEPS + 1, 3000).astype(np.int32)
-    loss = SwapCost(rng.uniform(-1, 1, (4, 5)), rng.uniform(-1, 1, (6, 5)))
-    for weights in (None, shares):
+    points = rng.uniform(-1, 1, (4, 5)), rng.uniform(-1, 1, (6, 5))
+    for squared, weights in itertools.product((True, False), (None, shares)):
+        loss = SwapCost(*points, squared)
         whole = loss.exact_losses(Chunk(columns, weights), None)
         cut = [
             loss.exact_losses(

@@ -4,7 +4,7 @@ Algorithms get a :class:`Curator` and ask it typed questions about public object
 charged before it is answered, and the answer is already noisy.
 """
 
-from shoal.queries.aggregates import Ball, Box, Offset, RowStat, Value, WithCost
+from shoal.queries.aggregates import Ball, Box, Direction, Offset, RowStat, Value, WithCost
 from shoal.queries.answers import Chosen, NoisyCounts, NoisyMeans, NoisySums, NotPrivate, SparseCounts
 from shoal.queries.cell_losses import CellLoss, OffsetCost
 from shoal.queries.cubes import Cubes
@@ -35,6 +35,7 @@ __all__ = [
     "ClusterCost",
     "Cubes",
     "Curator",
+    "Direction",
     "GoodRadius",
     "Grid",
     "HeldLoss",

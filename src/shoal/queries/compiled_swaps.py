@@ -14,7 +14,7 @@ ROWS = 512
 @part
 def _losses(
     block: Array, rows: int, point: Array, metric: Array, scale: float, most: float, part_of: Array,
-    distance: Array, out: Array,
+    squared: int, distance: Array, out: Array,
 ) -> None:  # fmt: skip
     """Write each row's clipped loss to one point, column by column in order as the reference does."""
     for i in range(rows):
@@ -24,6 +24,9 @@ def _losses(
         for i in range(rows):
             step = values[i] - at
             distance[i] = distance[i] + weight * (step * step)
+    if not squared:
+        for i in range(rows):
+            distance[i] = np.sqrt(distance[i])
     if part_of.shape[0] == 0:
         for i in range(rows):
             out[i] = np.int32(min(distance[i] * scale, most))
@@ -47,10 +50,10 @@ def _add(
         extra[np.uint64(np.uint32(nearest[i])), j] += np.int64(more)
 
 
-@entry("f4[:,:] f8[:,:] f8[:,:] f8[:] f8 i8 i4[:] F8[:,:] F8[:] I4[:,:] I8[:] I8[:,:]")
+@entry("f4[:,:] f8[:,:] f8[:,:] f8[:] f8 i8 i4[:] i8 F8[:,:] F8[:] I4[:,:] I8[:] I8[:,:]")
 def swap_costs(
     columns: Array, centres: Array, candidates: Array, metric: Array, scale: float, width: int, shares: Array,
-    block: Array, distance: Array, work: Array, shared: Array, extra: Array,
+    squared: int, block: Array, distance: Array, work: Array, shared: Array, extra: Array,
 ) -> None:  # fmt: skip
     """Add to `shared` (m,) each row's loss to its nearest centre or a candidate, and to `extra` (k, m) what
     more it loses if its nearest centre leaves: the loss of a swap is the sum of the two.
@@ -59,6 +62,7 @@ def swap_costs(
     """  # noqa: D205
     d, n = columns.shape
     first, second, nearest, lost = work[0], work[1], work[2], work[3]
+    clip = np.float64(width)
     for start in range(0, n, ROWS):
         rows = min(ROWS, n - start)
         for c in range(d):
@@ -71,12 +75,12 @@ def swap_costs(
             most = np.int32(width * share // np.int64(STEPS))
             first[i], second[i], nearest[i] = most, most, np.int32(0)
         for k in range(centres.shape[0]):
-            _losses(block, rows, centres[k], metric, scale, np.float64(width), part_of, distance, lost)
+            _losses(block, rows, centres[k], metric, scale, clip, part_of, squared, distance, lost)
             for i in range(rows):
                 if lost[i] < first[i]:
                     second[i], first[i], nearest[i] = first[i], lost[i], np.int32(k)
                 elif lost[i] < second[i]:
                     second[i] = lost[i]
         for j in range(candidates.shape[0]):
-            _losses(block, rows, candidates[j], metric, scale, np.float64(width), part_of, distance, lost)
+            _losses(block, rows, candidates[j], metric, scale, clip, part_of, squared, distance, lost)
             _add(rows, lost, first, second, nearest, j, shared, extra)

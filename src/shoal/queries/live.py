@@ -17,7 +17,7 @@ from shoal.accounting import Allowance, Budget, Charge
 from shoal.domain import STEPS, Domain
 from shoal.errors import InvalidInput
 from shoal.mechanisms import Entropy, public_seed
-from shoal.queries.aggregates import Change, Offset, RowStat, WithCost, exact_count
+from shoal.queries.aggregates import Change, Direction, Offset, RowStat, WithCost, exact_count
 from shoal.queries.answers import Chosen, NoisyCounts, NoisyMeans, NoisySums, NotPrivate, SparseCounts
 from shoal.queries.blocks import BlockMeans, draw_blocks, exact_block_totals
 from shoal.queries.choices import ChoiceLaw
@@ -301,7 +301,7 @@ def _sums(
 
 def _check_anchors(partition: Partition, of: RowStat | None, n_columns: int) -> None:
     offset = of.of if isinstance(of, WithCost | Outer) else of
-    if isinstance(offset, Offset) and offset.anchors.shape != (partition.n_cells, n_columns):
+    if isinstance(offset, Offset | Direction) and offset.anchors.shape != (partition.n_cells, n_columns):
         raise InvalidInput(
             f"anchors have shape {offset.anchors.shape}; one point of {n_columns} columns for each of "
             f"{partition.n_cells} cells is wanted"

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import InvalidRelease
-from shoal.queries.aggregates import Offset, RowStat, Value, WithCost
+from shoal.queries.aggregates import Direction, Offset, RowStat, Value, WithCost
 from shoal.queries.cell_losses import CellLoss, OffsetCost
 from shoal.queries.cubes import Cubes
 from shoal.queries.hyperplanes import Hyperplanes
@@ -36,7 +36,7 @@ Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
 MEMBERS: dict[type, tuple[type, ...]] = {
     Partition: (Cubes, Grid, Hyperplanes, Inside, Marginal, Projected, SubCells, Voronoi),
     Keyed: (Cubes, Grid, Projected),
-    RowStat: (Offset, Outer, Squares, Value, WithCost),
+    RowStat: (Direction, Offset, Outer, Squares, Value, WithCost),
     Loss: (BoxCount, ClusterCost, GoodRadius, ProjectedLoss, SwapCost, WindowSize),
     CellLoss: (OffsetCost,),
 }

@@ -189,6 +189,7 @@ def swap_costs(
     scale: float,
     width: int,
     shares: Labels | None,
+    squared: bool = True,
 ) -> Integers:
     """Return the loss of the centres with one replaced by a candidate, for all pairs: shape (k, m)."""
     totals = np.zeros((len(centres), len(candidates)), dtype=np.int64)
@@ -196,7 +197,8 @@ def swap_costs(
         block = columns[:, rows].astype(np.float64)
 
         def lost(points: Integers, block: Floats = block, rows: slice = rows) -> Integers:
-            losses = np.minimum(_weighted(block, points, metric) * scale, width).astype(np.int64)
+            gaps = _weighted(block, points, metric)
+            losses = np.minimum((gaps if squared else np.sqrt(gaps)) * scale, width).astype(np.int64)
             return losses if shares is None else losses * shares[rows] // STEPS
 
         kept = lost(centres)

@@ -31,6 +31,8 @@ class SwapCost:
         Public points of [-1, 1]^d; rounded to the lattice.
     candidates : ndarray of shape (n, n_columns)
         Public points of [-1, 1]^d; rounded to the lattice.
+    squared : bool
+        Whether distances are squared, as for k-means, or not, as for k-medians.
 
     Examples
     --------
@@ -45,6 +47,7 @@ class SwapCost:
 
     centres: Floats
     candidates: Floats
+    squared: bool = True
 
     def __post_init__(self) -> None:
         for name in ("centres", "candidates"):
@@ -73,25 +76,30 @@ class SwapCost:
         return centres
 
     def reach(self, metric: Metric) -> float:
-        """Return a bound of the squared distance from any row to its nearest centre after any of the swaps.
+        """Return a bound of what any row adds after any of the swaps, its distance to the nearest centre.
 
         The corner furthest from a point bounds the distance to it. After a swap, all but one of the centres
         are there, so the second best of them bounds the distance, and so does the candidate.
         """
         weights = np.ones(self.n_columns) if metric is None else metric
         kept, new = ((((np.abs(points) + 1) ** 2) @ weights) for points in (self.centres, self.candidates))
-        return float(min(new.max(), np.sort(kept)[1])) if len(kept) > 1 else float(new.max())
+        square = min(new.max(), np.sort(kept)[1]) if len(kept) > 1 else new.max()
+        return float(square if self.squared else np.sqrt(square))
 
     def exact_losses(self, chunk: Chunk, metric: Metric) -> Integers:
         """Return the cost after every swap over the rows of a chunk."""
         scale = WIDTH / self.reach(metric)
         weights = np.ones(self.n_columns) if metric is None else metric
         points = to_steps(self.centres), to_steps(self.candidates)
-        return swap_costs(chunk.columns, *points, weights, scale, WIDTH, chunk.weights).ravel()
+        losses = swap_costs(chunk.columns, *points, weights, scale, WIDTH, chunk.weights, self.squared)
+        return losses.ravel()
 
     def describe(self) -> str:
         """Say the loss in a few words."""
-        return f"cost of swapping one of {len(self.centres)} centres for one of {len(self.candidates)} others"
+        cost = "cost" if self.squared else "k-medians cost"
+        return (
+            f"{cost} of swapping one of {len(self.centres)} centres for one of {len(self.candidates)} others"
+        )
 
 
 def swap_costs(
@@ -102,6 +110,7 @@ def swap_costs(
     scale: float,
     width: int,
     shares: npt.NDArray[np.int32] | None,
+    squared: bool = True,
 ) -> Integers:
     """Add up over rows trunc(min(scale |x - s|^2, width)) for the sets s after every swap: shape (k, m).
 
@@ -120,16 +129,18 @@ def swap_costs(
         The most one row adds; below 2^31.
     shares : ndarray of int32, shape (n,), optional
         What each row's loss is multiplied with, in steps of 2^-20; rounded down.
+    squared : bool
+        Otherwise |x - s| is scaled, not its square.
     """
     if not kernels.compiles():
-        return reference.swap_costs(columns, centres, candidates, metric, scale, width, shares)
+        return reference.swap_costs(columns, centres, candidates, metric, scale, width, shares, squared)
     loops = kernels.compiled_loops("compiled_swaps")
     k, m = len(centres), len(candidates)
     shared, extra = np.zeros(m, dtype=np.int64), np.zeros((k, m), dtype=np.int64)
     parts = np.empty(0, dtype=np.int32) if shares is None else np.ascontiguousarray(shares, dtype=np.int32)
     loops.swap_costs(
         np.ascontiguousarray(columns, dtype=np.float32), centres / STEPS, candidates / STEPS,
-        np.ascontiguousarray(metric, dtype=np.float64), scale, width, parts,
+        np.ascontiguousarray(metric, dtype=np.float64), scale, width, parts, int(squared),
         np.empty((len(columns), loops.ROWS)), np.empty(loops.ROWS), np.empty((4, loops.ROWS), dtype=np.int32),
         shared, extra,
     )  # fmt: skip
