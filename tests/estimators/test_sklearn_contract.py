@@ -18,6 +18,7 @@ from shoal import (
     GeneticKMeans,
     GridKMeans,
     HybridKMeans,
+    KMedians,
     KVariates,
     LSHTreeKMeans,
     MergingKMeans,
@@ -58,6 +59,7 @@ def justified(estimator):
             3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0, population=20, survivors=4, max_generations=3
         ),
         ConvergentKMeans(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0, max_iter=2),
+        KMedians(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0, n_starts=2, resolution=3),
         SubClusterKMeans(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0, max_iter=2),
     ],
     expected_failed_checks=justified,

@@ -13,6 +13,7 @@ from shoal.algorithms.grid import GridKMeans, GridSketch
 from shoal.algorithms.hybrid import Hybrid
 from shoal.algorithms.k_variates import KVariates
 from shoal.algorithms.lsh_tree import LSHTree
+from shoal.algorithms.medians import Medians
 from shoal.algorithms.merging import Merging
 from shoal.algorithms.projected import ProjectedClustering
 from shoal.algorithms.sample_aggregate import SampleAggregate
@@ -53,6 +54,9 @@ ALGORITHMS = [
     Genetic(3, population=20, survivors=4),
     Genetic(1, population=5, survivors=5, max_generations=2),
     Convergent(3),
+    Medians(3, n_starts=2),
+    Medians(2, "swap", n_starts=2, sketch=GridSketch(2500)),  # sparse
+    Medians(3, "gradient", noise="laplace"),
     SubCluster(3),
     SubCluster(2, max_iter=2, internal_k=5, move="sampled", noise="laplace"),
     SubCluster(2, max_iter=2, move="largest"),

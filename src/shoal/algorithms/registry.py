@@ -16,6 +16,7 @@ from shoal.algorithms.hybrid import Hybrid
 from shoal.algorithms.k_variates import KVariates
 from shoal.algorithms.lloyd import Lloyd
 from shoal.algorithms.lsh_tree import LSHTree
+from shoal.algorithms.medians import Medians
 from shoal.algorithms.merging import Merging
 from shoal.algorithms.projected import ProjectedClustering
 from shoal.algorithms.published import Published
@@ -166,6 +167,15 @@ REGISTRY: dict[str, Registered] = {
             "centres; here they are cut around public seeds and asked for noisy sums",
             proof="docs/proofs/subcluster.md",
             algorithm=SubCluster,
+        ),
+        Registered(
+            name="medians",
+            estimator="KMedians",
+            paper="Balcan et al. 2017; Feldman et al. 2009 (k-medians)",
+            status=Status.PROVEN,
+            condition="public bounds; routes, rounds and swaps fixed from public values",
+            proof="docs/proofs/medians.md",
+            algorithm=Medians,
         ),
         Registered(
             name="convergent-published",

@@ -16,6 +16,7 @@ from shoal.domain import Domain
 from shoal.postprocess import pack
 from shoal.postprocess.k_variates import k_variates
 from shoal.postprocess.weighted_kmeans import WeightedClustering, lloyd, weighted_kmeans
+from shoal.postprocess.weighted_kmedians import spread, weighted_kmedians
 from shoal.queries import Grid
 
 Array: TypeAlias = npt.NDArray[np.float64]
@@ -126,6 +127,50 @@ class Synopsis:
         found = lloyd(columns, counts, centres * stretch, max_iter=rounds, least_mass=least, reach=stretch)
         found = replace(found, centres=found.centres / np.where(stretch > 0, stretch, 1.0))
         return found if self.cells is None else replace(found, masses=self._unbiased(found, rng))
+
+    def kmedians(self, n_clusters: int, rng: np.random.Generator, n_starts: int = 10) -> WeightedClustering:
+        """Find centres of least distance, not squared, on the cells; masses as of :meth:`kmeans`.
+
+        Parameters
+        ----------
+        n_clusters : int
+            How many centres.
+        rng : numpy Generator
+            Public randomness.
+        n_starts : int
+            Starts, judged on the synopsis alone, and as many swaps of a centre after them.
+        """
+        points = self.centres()
+        if not len(points):  # all cells were dropped
+            return WeightedClustering(pack(n_clusters, len(self.grid.shape), rng), np.zeros(n_clusters), 0.0)
+        found = weighted_kmedians(
+            points,
+            self._masses(),
+            n_clusters,
+            rng,
+            n_starts=n_starts,
+            n_swaps=n_starts,
+            # Rows lie evenly in a cell, for all that is known: a half side over root 3 in each column.
+            grain=float(np.linalg.norm(self.domain.stretch / np.array(self.grid.shape))) / math.sqrt(3),
+            start=self.kmeans(n_clusters, rng, n_starts).centres,
+            stretch=self.domain.stretch,
+        )
+        if self.cells is not None:
+            return replace(found, masses=self._unbiased(found, rng))
+        # Where a centre has little, the noise of its cells is as often below as above: keep both.
+        stretch = self.domain.stretch
+        centres = found.centres * stretch
+        nearest = ((centres**2).sum(axis=1) - 2 * (points * stretch) @ centres.T).argmin(axis=1)
+        return replace(found, masses=np.bincount(nearest, self.counts, n_clusters).astype(np.float64))
+
+    def spread(self, n: int, rng: np.random.Generator) -> Array:
+        """Return middles of cells, far from each other and heavy, drawn by D-sampling."""
+        points, masses = self.centres(), self._masses()
+        if not len(points) or not masses.any():
+            return pack(n, len(self.grid.shape), rng)
+        stretch = self.domain.stretch
+        found = spread(points * stretch, masses, n, rng)
+        return np.asarray(found / np.where(stretch > 0, stretch, 1.0))
 
     def _least_mass(self, n_clusters: int) -> float:
         # Below this weight a centre's cells are noise: two standard deviations of their sum.

@@ -8,6 +8,7 @@ from shoal.estimators.grid import GridKMeans, HybridKMeans
 from shoal.estimators.k_variates import KVariates
 from shoal.estimators.lloyd import DPLloyd
 from shoal.estimators.lsh_tree import LSHTreeKMeans
+from shoal.estimators.medians import KMedians
 from shoal.estimators.merging import MergingKMeans
 from shoal.estimators.pca import PrivatePCA
 from shoal.estimators.projected import ProjectedKMeans
@@ -24,6 +25,7 @@ __all__ = [
     "GridKMeans",
     "GridSynopsis",
     "HybridKMeans",
+    "KMedians",
     "KVariates",
     "LSHTreeKMeans",
     "MergingKMeans",

@@ -1,0 +1,145 @@
+"""Balcan, Dick, Liang, Mou, Zhang 2017 and Feldman, Fiat, Kaplan, Nissim 2009: private k-medians.
+
+Centres of least total distance, not squared, by one of three routes. Proof: docs/proofs/medians.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.accounting.plan import equal, portion
+from shoal.algorithms.clustering import Clustering
+from shoal.algorithms.grid import GridSketch, grid_clustering
+from shoal.algorithms.rows import count_rows, surely
+from shoal.algorithms.synopsis import Synopsis
+from shoal.postprocess import pack
+from shoal.postprocess.recentre import smallest_count
+from shoal.queries import Curator, Direction, Noise, NoisySums, SwapCost, Voronoi
+
+Array = npt.NDArray[np.float64]
+Route: TypeAlias = Literal["auto", "synopsis", "swap", "gradient"]
+
+# A grid is too coarse to find medians on in more columns than this.
+MOST_COLUMNS_OF_A_GRID = 5
+# Balcan et al., algorithm 3, in practice: as many swaps as centres, up to this.
+MOST_SWAPS = 10
+# What a swap brings in is one of so many cells for every centre.
+SWAP_CANDIDATES = 3
+# Shares of the grid that candidates come from, and of the final sizes.
+SHARE_FOR_CANDIDATES = Fraction(1, 2)
+SHARE_FOR_SIZES = Fraction(1, 20)
+# Steps of the descent: the first, and the last as a share of the side of a cell if there were k equal ones.
+FIRST_STEP, LAST_STEP = 1.0, 0.1
+
+
+@dataclass(frozen=True)
+class Medians:
+    """k-medians on a noisy grid, by private swaps, or by noisy descent.
+
+    Parameters
+    ----------
+    n_clusters : int
+        How many centres.
+    route : {"auto", "synopsis", "swap", "gradient"}
+        k-medians on the cells of one noisy grid, for free; private choices of swaps among its heavy cells;
+        or noisy descent, row by row of unit pull, which no grid limits. "auto" is "synopsis" in up to five
+        columns, and "gradient" in more.
+    max_iter : int
+        Rounds of the descent.
+    n_starts : int
+        Starts of k-medians on the cells.
+    sketch : GridSketch
+        How a grid is made.
+    noise : {"linf", "laplace", "split", "gaussian"}, optional
+        Law of the noise of the descent; see :meth:`shoal.queries.Curator.sums`.
+    """
+
+    n_clusters: int
+    route: Route = "auto"
+    max_iter: int = 8
+    n_starts: int = 10
+    sketch: GridSketch = field(default_factory=GridSketch)
+    noise: Noise | None = None
+
+    def run(self, curator: Curator) -> Clustering:
+        """Take the route; which one is public."""
+        route = self.route
+        if route == "auto":
+            few = curator.domain.n_columns <= MOST_COLUMNS_OF_A_GRID
+            route = "synopsis" if few else "gradient"
+        if route == "gradient":
+            return self._descend(curator)
+        self.sketch.check(curator.domain)
+        n_rows, rest = count_rows(curator)
+        if route == "synopsis":
+            synopsis = self.sketch.ask(curator, n_rows, self.n_clusters, rest)
+            return self._on(curator, synopsis)
+        return self._swap(curator, n_rows, rest)
+
+    def _on(self, curator: Curator, synopsis: Synopsis) -> Clustering:
+        found = synopsis.kmedians(self.n_clusters, curator.public_rng("starts on the grid"), self.n_starts)
+        return _without_errors(grid_clustering(curator, synopsis, found))
+
+    def _swap(self, curator: Curator, n_rows: float, rest: Fraction) -> Clustering:
+        """Balcan et al., algorithm 3: swap centres for candidates, chosen by what distances they leave."""
+        for_grid, for_sizes = SHARE_FOR_CANDIDATES * rest, SHARE_FOR_SIZES * rest
+        synopsis = self.sketch.ask(curator, n_rows, self.n_clusters, for_grid)
+        begun = self._on(curator, synopsis)
+        candidates = synopsis.spread(SWAP_CANDIDATES * self.n_clusters, curator.public_rng("candidates"))
+        centres = begun.centres
+        swaps = min(self.n_clusters, MOST_SWAPS)
+        for cost in portion(equal(swaps), rest - for_grid - for_sizes):
+            # To swap a centre for itself is among the choices, so that none need be made worse.
+            loss = SwapCost(centres, np.concatenate([candidates, centres]), squared=False)
+            centres = loss.after(int(curator.select(loss, cost=cost)[0]))
+        cells = Voronoi(centres)
+        answer = curator.histogram(cells, cost=for_sizes)
+        return replace(begun, centres=cells.centres, sizes=answer.counts, size_sd=answer.sd, n_iter=swaps)
+
+    def _descend(self, curator: Curator) -> Clustering:
+        """Move each centre the way its rows pull, each with a strength of one, by ever smaller steps."""
+        k, d, stretch = self.n_clusters, curator.domain.n_columns, curator.domain.stretch
+        centres = pack(k, d, curator.public_rng("starting centres"))
+        last = LAST_STEP * float(np.power(k, -1.0 / d))
+        visited: list[Array] = []
+        for t, cost in enumerate(equal(self.max_iter)):
+            step = FIRST_STEP * (last / FIRST_STEP) ** (t / max(self.max_iter - 1, 1))
+            cells = Voronoi(centres)
+            answer = curator.sums(cells, of=Direction(centres, step), cost=cost, noise=self.noise)
+            pull = _pull(answer)
+            ways = np.divide(step * pull, stretch, out=np.zeros_like(pull), where=stretch > 0)
+            centres = np.clip(cells.centres + ways, -1.0, 1.0)
+            visited.append(centres)
+        # Late centres are near each other, and their noise is not the same: their mean has less.
+        centres = np.mean(visited[-max(1, self.max_iter // 3) :], axis=0)
+        sd = answer.count_sd * math.sqrt(k)
+        rows = surely(float(answer.counts.sum()), sd) if curator.n_rows is None else float(curator.n_rows)
+        return Clustering(
+            centres=Voronoi(centres).centres,
+            sizes=answer.counts,
+            centre_sd=np.full((k, d), np.inf),
+            size_sd=answer.count_sd,
+            n_iter=self.max_iter,
+            # The noise of a pull: above one half, it is stronger than what pulls.
+            predicted_sd=answer.sum_sd * k / max(rows, 1.0),
+            domain=curator.domain,
+        )
+
+
+def _pull(answer: NoisySums) -> Array:
+    least = smallest_count(answer.count_sd)
+    pull = answer.sums / np.maximum(answer.counts, least)[:, np.newaxis]
+    # Rows pull with at most one each; more than that is noise.
+    length = np.maximum(np.linalg.norm(pull, axis=1, keepdims=True), 1.0)
+    return np.where((answer.counts >= least)[:, np.newaxis], pull / length, 0.0)
+
+
+def _without_errors(found: Clustering) -> Clustering:
+    # What noise does to a median depends on how dense rows are around it, which nobody has asked.
+    return replace(found, centre_sd=np.full(found.centres.shape, np.inf))
