@@ -13,9 +13,13 @@ from shoal.bench.claims import Claim
 from shoal.errors import InvalidInput
 
 Over: TypeAlias = Literal["epsilon", "k", "d", "n"]
-Metric: TypeAlias = Literal["nicv", "ratio", "excess", "cost_gap", "seconds", "memory", "centre_error"]
+Metric: TypeAlias = Literal[
+    "nicv", "ratio", "excess", "cost_gap", "seconds", "memory", "centre_error", "points"
+]
 Figure: TypeAlias = Literal["curves", "overview", "heatmap", "predicted"]
 
+# Metrics that need a look into the fitted model.
+PROBED: tuple[Metric, ...] = ("centre_error", "points")
 # Metrics that need the best solution known.
 RELATIVE: tuple[Metric, ...] = ("nicv", "ratio", "excess", "cost_gap")
 BASELINE = "non-private"
@@ -166,7 +170,8 @@ class Experiment:
         Runs of each method on each table at each value.
     metrics : tuple of str
         What is drawn: NICV, its ratio to the best non-private solution known, its excess over it, CostGap,
-        seconds, memory, or the error of the centres of one round. The first goes into the table.
+        seconds, memory, the error of the centres of one round, or the weighted points they rest on. The
+        first goes into the table.
     figures : tuple of str
         How it is drawn.
     epsilon, delta, k : number
@@ -241,7 +246,7 @@ class Experiment:
             epsilon=epsilon,
             delta=self.delta,
             run=run,
-            probe="centre_error" in self.metrics,
+            probe=any(metric in PROBED for metric in self.metrics),
             seeded=not self.alone,
             series=series,
             x=float(value),

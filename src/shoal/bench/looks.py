@@ -62,6 +62,7 @@ METRICS: dict[Metric, str] = {
     "seconds": "seconds",
     "memory": "extra memory, MB",
     "centre_error": "squared error of a centre",
+    "points": "weighted points",
 }
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from shoal import datasets
 from shoal.bench.experiment import BASELINE, Case
 from shoal.bench.methods import Points, fit
-from shoal.bench.probe import centre_error
+from shoal.bench.probe import centre_error, held_points
 from shoal.bench.results import Record
 from shoal.datasets import Dataset
 
@@ -57,7 +57,7 @@ def measure(case: Case, threads: int | None, limit: float) -> Record:
         if case.method.algorithm != BASELINE and (case.run == 0 or scaled.size * case.k <= POLISH_ALL):
             record["polished"] = _finite(polish(scaled, found.centres))
         if case.probe and found.model is not None:
-            record |= centre_error(found.model, scaled)
+            record |= centre_error(found.model, scaled) | held_points(found.model)
     except Exception as error:  # one method's failure must not cost the others' results
         record["error"] = f"{type(error).__name__}: {error}"
     finally:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import shoal.estimators
 from shoal.algorithms import REGISTRY, Status
 from shoal.bench import peers
+from shoal.bench.blocks import BlockCoresets
 from shoal.bench.experiment import BASELINE, Method
 from shoal.datasets import Dataset
 from shoal.errors import ShoalWarning
@@ -26,6 +27,8 @@ _VARIANTS: dict[str, tuple[Method, ...]] = {
         Method.of("DPLloyd, Laplace", "lloyd", noise="laplace"),
     ),
 }
+# A coreset of every block of rows, joined.
+BLOCKS = "coreset-blocks"
 ONE_START = Method.of("scikit-learn, one start", BASELINE, n_init=1)
 PEERS = (
     Method.of("diffprivlib", "peer:diffprivlib"),
@@ -70,12 +73,19 @@ def waiting(method: Method) -> str:
     if method.algorithm.startswith("peer:"):
         name = method.algorithm.removeprefix("peer:")
         return "" if peers.installed(name) else f"peer {name!r} (shoal bench peers setup)"
-    row = REGISTRY.get(method.algorithm)
-    make = getattr(shoal.estimators, row.estimator, None) if row else None
-    if row is None or make is None:
+    make = _estimator(method.algorithm)
+    if make is None:
         return f"algorithm {method.algorithm!r}"
     lacking = dict(method.parameters).keys() - make(1, epsilon=1.0).get_params().keys()
-    return f"parameter {sorted(lacking)[0]!r} of {row.estimator}" if lacking else ""
+    return f"parameter {sorted(lacking)[0]!r} of {make.__name__}" if lacking else ""
+
+
+def _estimator(algorithm: str) -> Any:
+    """Return the estimator of an algorithm, or of one to compare with; None if there is none."""
+    if algorithm == BLOCKS:
+        return BlockCoresets
+    row = REGISTRY.get(algorithm)
+    return getattr(shoal.estimators, row.estimator, None) if row else None
 
 
 def fit(
@@ -102,7 +112,7 @@ def fit(
         name = method.algorithm.removeprefix("peer:")
         centres, seconds = peers.fit(name, data, k, epsilon=epsilon, seed=seed, **parameters)
         return Fit(centres, seconds)
-    make = getattr(shoal.estimators, REGISTRY[method.algorithm].estimator)
+    make = _estimator(method.algorithm)
     common = {"delta": delta, "bounds": data.bounds, "random_state": seed, "n_jobs": threads}
     model = make(k, epsilon=epsilon, **(common | parameters))
     with warnings.catch_warnings():

@@ -12,16 +12,19 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.algorithms.analysis import grid_bias, grid_variance, lloyd_error
-from shoal.queries import Grid, NoisyCounts
-from shoal.queries.questions import Histogram, Sums
+from shoal.queries import Grid, NoisyCounts, SparseCounts
+from shoal.queries.questions import Histogram, Hold, Sums, WithoutNearest
 from shoal.queries.transcript import Entry
+from shoal.release import CoresetRelease
 
 Points: TypeAlias = npt.NDArray[np.floating[Any]]
 
 
 def centre_error(model: Any, scaled: Points) -> dict[str, float]:
     """Compare a model's centres with the exact means of their cells: of its last round, or of its grid."""
-    asked = list(model.release_.transcript)
+    asked = list(model.release_.transcript) if hasattr(model, "release_") else []
+    if any(isinstance(entry.question, Hold) for entry in asked):
+        return {}  # its rounds are not asked of all rows
     if rounds := [entry for entry in asked if isinstance(entry.question, Sums)]:
         return round_error(model, scaled, rounds[-1])
     # The first histogram counts all rows.
@@ -117,3 +120,20 @@ def _scaled_centres(model: Any) -> Points:
 
 def _balanced(counts: Points, n: int) -> bool:
     return bool(counts.min() >= 0.5 * n / len(counts))
+
+
+def held_points(model: Any) -> dict[str, float]:
+    """Return how many weighted points the groups rest on, and which share of the weights is negative.
+
+    The points of a coreset, or the counted cells of a grid; nothing for any other model.
+    """
+    if isinstance(getattr(model, "coreset_", None), CoresetRelease):
+        weights = model.coreset_.weights
+        return {"points": float(len(weights)), "negative": float((weights < 0).mean())}
+    entries = model.release_.transcript.entries
+    taken = sum(isinstance(entry.question, WithoutNearest) for entry in entries)
+    if taken:
+        return {"points": float(taken), "negative": 0.0}
+    counted = [e.answer.counts for e in entries if isinstance(e.answer, NoisyCounts | SparseCounts)]
+    cells = [counts for counts in counted if len(counts) > 1]
+    return {"points": float(len(cells[-1])), "negative": float((cells[-1] < 0).mean())} if cells else {}

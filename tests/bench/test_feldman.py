@@ -1,0 +1,65 @@
+"""The experiments of Feldman et al.: what is feasible by formula, sizes of coresets, blocks that compose."""
+
+import numpy as np
+import pytest
+
+from shoal import CoresetKMeans, DPLloyd, GridKMeans
+from shoal.bench.blocks import BlockCoresets
+from shoal.bench.papers.feldman import (
+    TABLE_2,
+    below_table_2,
+    blocks_feasible,
+    feasible,
+    fewer,
+    with_logarithm,
+)
+from shoal.bench.probe import centre_error, held_points
+from shoal.bench.results import Results
+
+
+def record(method, x, **facts):
+    return {"method": method, "series": "s", "x": x, **facts}
+
+
+def test_table_2_is_beaten_and_says_so():
+    for k, published in TABLE_2.items():
+        for n, epsilon in zip((1e5, 5e5, 1e6), published, strict=True):
+            assert feasible(n, k) < epsilon
+    verdict = below_table_2(Results([record("Coreset", 0.1, cost_gap=0.25)]))
+    assert verdict.outcome == "does not hold"
+    assert "0.25 at 0.1" in verdict.why
+    assert blocks_feasible(Results([])).outcome == "does not hold"
+
+
+def test_sizes_are_judged():
+    runs = [record("a", x, points=y) for x, y in ((0.1, 10), (1.0, 20), (10.0, 31))]
+    assert with_logarithm("a")(Results(runs)).outcome == "holds"
+    assert with_logarithm("a")(Results(runs[:2])).outcome == "not testable here"
+    flat = [record("a", x, points=y) for x, y in ((0.1, 10), (1.0, 30), (10.0, 11))]
+    assert with_logarithm("a")(Results(flat)).outcome == "does not hold"
+    one, other = record("a", 1, points=40, negative=0.0), record("b", 1, points=1000, negative=0.4)
+    assert fewer("a", "b", 20, 40)(Results([one, other])).outcome == "holds"
+    assert fewer("b", "a", 20, 40)(Results([one, other])).outcome == "does not hold"
+
+
+def test_points_of_fitted_models(blobs):
+    how = {"epsilon": 5.0, "bounds": (-1, 1)}
+    coreset = CoresetKMeans(2, **how).fit(blobs)
+    assert held_points(coreset) == {"points": coreset.n_iter_, "negative": 0.0}
+    assert centre_error(coreset, blobs) == {}
+    grid = held_points(GridKMeans(2, resolution=10, **{**how, "epsilon": 0.5}).fit(blobs))
+    assert grid["points"] == 100
+    assert grid["negative"] > 0
+    assert held_points(DPLloyd(2, **how).fit(blobs)) == {}
+
+
+@pytest.mark.filterwarnings("ignore::shoal.errors.MostlyNoise")
+def test_blocks_are_joined(blobs):
+    model = BlockCoresets(4, epsilon=20.0, block_rows=700, bounds=(-1, 1), random_state=3).fit(blobs)
+    assert len(model.coreset_.parts) == 3
+    assert model.coreset_.weights.sum() == pytest.approx(2000, rel=0.05)
+    assert model.cluster_centers_.shape == (4, 2)
+    assert held_points(model)["points"] == len(model.coreset_.weights)
+    # Seeded alike, blocks must not be drawn alike.
+    first, second = (np.round(part.coreset.points, 6) for part in model.coreset_.parts[:2])
+    assert not np.array_equal(first, second)
