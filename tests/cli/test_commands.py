@@ -89,6 +89,23 @@ def test_a_synopsis_is_released_once_and_asked_for_free(trips, tmp_path, monkeyp
     assert pyarrow.csv.read_csv(rows).num_rows == 500
 
 
+def test_a_coreset_is_released_once_and_asked_for_free(trips, tmp_path, monkeypatch):
+    out = tmp_path / "points"
+    args = [trips, "--k", 3, "--epsilon", 1, *BOUNDS, "--synopsis", "--algorithm", "coreset"]
+    plan = json.loads(shoal("explain", *args, "--rows", 9000, "--json").stdout)
+    assert "weighted points" in plan["released"]
+    fitted = json.loads(shoal("fit", *args, "--out", out, "--json").stdout)
+    assert min(point["size"] for point in fitted["points"]) > 0
+    assert "A coreset:" in shoal("show", out).output
+    assert json.loads(shoal("show", out, "--json").stdout)["certificate"]["algorithm"] == "coreset"
+    assert "integrity, not authorship" in shoal("verify", out).output
+    monkeypatch.setattr(LiveCurator, "_ask", lambda *_: pytest.fail("asked the rows"))
+    assert len(json.loads(shoal("ask", out, "--k", 2, "--json").stdout)["groups"]) == 2
+    refused(tmp_path, "gives groups", "ask", out, "--box", "lon=-73.9:-73.7")
+    refused(tmp_path, "has no groups", "predict", out, trips, "--out", tmp_path / "labels.csv")
+    refused(tmp_path, "--k is missing", "fit", *args[:1], *args[3:], "--out", tmp_path / "other")
+
+
 def test_any_parameter_can_be_set(trips, tmp_path):
     ask = [trips, "--epsilon", 1, *BOUNDS]
     config = tmp_path / "shoal.toml"

@@ -15,7 +15,10 @@ _COMMANDS = {
     "explain": ("shoal.cli.explain:explain", "Say what a fit would spend and how accurate it should be."),
     "show": ("shoal.cli.show:show", "Show a release."),
     "verify": ("shoal.cli.show:verify", "Check that a release is whole and its charges add up."),
-    "ask": ("shoal.cli.ask:ask", "Ask a released synopsis for groups, counts or synthetic rows, for free."),
+    "ask": (
+        "shoal.cli.ask:ask",
+        "Ask a released synopsis or coreset for groups, counts or synthetic rows, for free.",
+    ),
     "predict": ("shoal.cli.predict:predict", "Label your own rows with a release's groups."),
     "algorithms": ("shoal.cli.show:algorithms", "List the algorithms and what is known of their privacy."),
     "demo": ("shoal.cli.demo:demo", "Cluster a made-up table and show the result."),

@@ -26,10 +26,12 @@ def ask(
 ) -> None:
     """Ask a SYNOPSIS (`shoal fit --synopsis`) for groups, for the rows of a box, or for synthetic rows.
 
+    A coreset (`--synopsis --algorithm coreset`) gives groups.
+
     It was paid for when it was made; nothing here touches the table or costs anything.
     """
     from shoal.errors import InvalidInput
-    from shoal.release import SynopsisRelease, load_release
+    from shoal.release import CoresetRelease, SynopsisRelease, load_release
 
     if k is None and not box and sample is None:
         raise InvalidInput("ask for something: --k 5, --box name=low:high or --sample 1000 --out rows.csv")
@@ -38,12 +40,14 @@ def ask(
     if out is not None and out.exists():
         raise InvalidInput(f"the output file {out} exists; give another name, or move it away first")
     release = load_release(synopsis)
-    if not isinstance(release, SynopsisRelease):
+    if isinstance(release, CoresetRelease) and (box or sample is not None):
+        raise InvalidInput(f"{synopsis} is a coreset: it gives groups (--k), not counts or synthetic rows")
+    if not isinstance(release, SynopsisRelease | CoresetRelease):
         raise InvalidInput(f"{synopsis} holds groups, not a synopsis; make one with: shoal fit --synopsis")
     found: dict[str, Any] = {}
     if k is not None:
         found["groups"] = _groups(release, k)
-    if box:
+    if box and isinstance(release, SynopsisRelease):
         found["rows"], found["standard_error"] = release.count(*_ends(release, box))
     if sample is not None and out is not None:
         _write(release, sample, out)

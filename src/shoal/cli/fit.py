@@ -22,7 +22,7 @@ from shoal.cli.options import Job, fit_options, read_job
 def fit(out: Path, as_json: bool, **given: Any) -> None:
     """Find the groups of TABLE (a file, folder or glob), privately, and write a release to a folder.
 
-    With --synopsis, count its rows over a grid instead, and write that.
+    With --synopsis, write the counts of its rows over a grid instead, or the points of a coreset.
     """
     from shoal.release import check_free
 
@@ -40,9 +40,12 @@ def fit(out: Path, as_json: bool, **given: Any) -> None:
 
 
 def summary(release: Any) -> dict[str, Any]:
-    """Return the centres and sizes, or the shape of a synopsis, for machines."""
-    from shoal.release import SynopsisRelease
+    """Return the centres and sizes, the shape of a synopsis, or the points of a coreset, for machines."""
+    from shoal.release import CoresetRelease, SynopsisRelease
 
+    if isinstance(release, CoresetRelease):
+        points = groups_of(release.names, release.points, release.weights)
+        return {"points": points, "guarantee": release.guarantee}
     guarantee = {"guarantee": release.certificate.guarantee}
     if isinstance(release, SynopsisRelease):
         held = release.synopsis

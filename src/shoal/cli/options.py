@@ -36,7 +36,7 @@ _OPTIONS = [
         is_flag=True,
         default=None,
         help="Release the noisy grid of --algorithm grid itself, without --k: `shoal ask` then finds groups, "
-        "counts and synthetic rows in it for free.",
+        "counts and synthetic rows in it for free. Of --algorithm coreset, release the weighted points.",
     ),
     click.option(
         "--set",
@@ -83,6 +83,8 @@ _PARAMETERS = {
     "max_iter": "max_iter",
     "allow_unproven": "allow_unproven",
 }
+# What --synopsis makes of an algorithm.
+_SYNOPSES = {"grid": "GridSynopsis", "coreset": "PrivateCoreset"}
 _OTHERS = ("columns", "algorithm", "weight", "synopsis", "set")
 
 
@@ -124,10 +126,12 @@ class Job:
         import shoal
         from shoal.algorithms import lookup
 
-        if self.synopsis and self.algorithm != "grid":
-            raise InvalidInput(f"--synopsis is for --algorithm grid; {self.algorithm!r} releases no grid")
         row = lookup(self.algorithm)
-        kind = getattr(shoal, "GridSynopsis" if self.synopsis else row.estimator)
+        if self.synopsis and self.algorithm not in _SYNOPSES:
+            raise InvalidInput(
+                f"--synopsis is for --algorithm grid or coreset; {self.algorithm!r} releases neither"
+            )
+        kind = getattr(shoal, _SYNOPSES[self.algorithm] if self.synopsis else row.estimator)
         known = kind._get_param_names()
         for name in self.parameters:
             if name not in known:
@@ -143,7 +147,8 @@ def read_job(*, table: str, config: Path | None, **given: Any) -> Job:
     if isinstance(columns, str):
         columns = [name.strip() for name in columns.split(",") if name.strip()]
     synopsis = bool(settings.get("synopsis"))
-    for needed in ("epsilon",) if synopsis else ("k", "epsilon"):
+    algorithm = settings.get("algorithm", "grid" if synopsis else "lloyd")
+    for needed in ("epsilon",) if synopsis and algorithm != "coreset" else ("k", "epsilon"):
         if needed not in settings:
             raise InvalidInput(f"--{needed} is missing; give it here or in a config file")
     parameters = {_PARAMETERS[n]: _parse(n, v) for n, v in settings.items() if n in _PARAMETERS}
@@ -152,7 +157,7 @@ def read_job(*, table: str, config: Path | None, **given: Any) -> Job:
         table=table,
         columns=None if columns is None else tuple(columns),
         weight=settings.get("weight"),
-        algorithm=settings.get("algorithm", "grid" if synopsis else "lloyd"),
+        algorithm=algorithm,
         parameters=parameters,
         synopsis=synopsis,
     )

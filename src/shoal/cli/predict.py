@@ -23,14 +23,14 @@ def predict(release: Path, table: str, out: Path, as_json: bool) -> None:
     """
     from shoal.errors import InvalidInput
     from shoal.estimators.labels import label
-    from shoal.release import SynopsisRelease, load_release
+    from shoal.release import Release, load_release
 
     if out.exists():
         raise InvalidInput(f"the output file {out} exists; give another name, or move it away first")
     if out.suffix not in (".parquet", ".csv"):
         raise InvalidInput(f"the output file {out} must end in .parquet or .csv")
     found = load_release(release)
-    if isinstance(found, SynopsisRelease):
+    if not isinstance(found, Release):
         raise InvalidInput(f"{release} is a synopsis and has no groups; find some: shoal ask {release} --k 5")
     rows = _write(label(found, table), out)
     if as_json:

@@ -10,6 +10,8 @@ import click
 from shoal.cli.console import speaks, write_json
 
 _FOLDER = click.argument("release", type=click.Path(path_type=Path))
+# Points of a coreset that are printed; all are in its files.
+_SHOWN = 20
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print the result for machines.")
 
 
@@ -18,7 +20,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print the result f
 @_JSON
 @speaks
 def show(release: Path, as_json: bool) -> None:
-    """Show the groups of a RELEASE, or its grid, and its certificate."""
+    """Show the groups of a RELEASE, or its grid or points, and its certificate."""
     from shoal.release import load_release
 
     found = load_release(release)
@@ -33,18 +35,21 @@ def show(release: Path, as_json: bool) -> None:
 
 
 def print_release(release: Any) -> None:
-    """Print groups with their standard errors, or what a synopsis is, and the guarantee."""
+    """Print groups with their standard errors, or what a synopsis or a coreset is, and the guarantee."""
     from rich.console import Console
 
-    from shoal.release import SynopsisRelease
+    from shoal.release import CoresetRelease, SynopsisRelease
 
-    console = Console()
+    console, guarantee = Console(), release.certificate.guarantee
     if isinstance(release, SynopsisRelease):
         for line in synopsis_lines(release):
             console.print(line, highlight=False)
+    elif isinstance(release, CoresetRelease):
+        guarantee = release.guarantee
+        print_points(release, console)
     else:
         print_groups(release, console)
-    for relation, text in release.certificate.guarantee.items():
+    for relation, text in guarantee.items():
         console.print(f"{text} [dim]({relation})[/]")
     console.print(f"protects {release.certificate.unit}")
 
@@ -60,6 +65,25 @@ def synopsis_lines(release: Any) -> list[str]:
         *(f"  {name}: {low:.6g} to {high:.6g}" for name, low, high in bounds),
         f"a count ± {held.sd:.2g}; about {held.rows:,.0f} rows in all",
     ]
+
+
+def print_points(release: Any, console: Any) -> None:
+    """Print the heaviest points of a coreset."""
+    from rich.table import Table
+
+    tables = "" if len(release.parts) == 1 else f" of {len(release.parts)} tables"
+    n, rows = len(release.weights), release.weights.sum()
+    table = Table(
+        title=f"A coreset{tables}: {n} points for about {rows:,.0f} rows, heaviest first",
+        title_justify="left",
+    )
+    for name in (*release.names, "weight"):
+        table.add_column(name, justify="right")
+    for i in (-release.weights).argsort(kind="stable")[:_SHOWN]:
+        table.add_row(*(f"{value:.6g}" for value in release.points[i]), f"{release.weights[i]:,.0f}")
+    console.print(table)
+    if n > _SHOWN:
+        console.print(f"and {n - _SHOWN} more")
 
 
 def print_groups(release: Any, console: Any) -> None:

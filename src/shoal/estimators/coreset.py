@@ -100,6 +100,11 @@ class PrivateCoreset(PrivateEstimator):
         self.release_ = CoresetRelease((Part(coreset, self.certificate_, answered.transcript),))
         return self
 
+    def _algorithm(self, budget: Pure | Approx) -> KMeansAlgorithm:
+        """Check the parameters, and return what finds groups on such points: `explain` tells their errors."""
+        sketch = _sketch(self, budget)
+        return KMeansAlgorithm(sketch.n_clusters, sketch.search, sketch.strength)
+
 
 class CoresetKMeans(PrivateKMeans):
     """k-means on a private coreset (PRIVATE-K-MEAN of Feldman et al.).

@@ -14,9 +14,11 @@ from shoal.algorithms import with_bounds
 from shoal.domain import Domain, Schema, Unit
 from shoal.domain.schema import Field
 from shoal.errors import InvalidInput, MostlyNoise
-from shoal.estimators.base import PrivateKMeans
+from shoal.estimators.coreset import PrivateCoreset
+from shoal.estimators.fitting import PrivateEstimator
 from shoal.estimators.synopsis import GridSynopsis
 from shoal.queries import Grid, RehearsalCurator, SparseCounts, Transcript
+from shoal.queries.questions import WithoutNearest
 from shoal.release.certificate import column_names
 from shoal.release.words import risk_sentence
 
@@ -76,13 +78,13 @@ class Explanation:
         return plain
 
 
-def explain(model: PrivateKMeans | GridSynopsis, columns: Sequence[str] | Schema, rows: float) -> Explanation:
+def explain(model: PrivateEstimator, columns: Sequence[str] | Schema, rows: float) -> Explanation:
     """Rehearse a fit on an imagined table.
 
     Parameters
     ----------
     model : estimator
-        A private k-means estimator or a grid synopsis; it is not changed.
+        A private k-means estimator, a grid synopsis or a coreset; it is not changed.
     columns : sequence of str or Schema
         Names of the number columns, or the schema of the table.
     rows : float
@@ -143,7 +145,10 @@ def explain(model: PrivateKMeans | GridSynopsis, columns: Sequence[str] | Schema
     )
 
 
-def _released(model: PrivateKMeans | GridSynopsis, transcript: Transcript, n_clusters: int) -> str:
+def _released(model: PrivateEstimator, transcript: Transcript, n_clusters: int) -> str:
+    if isinstance(model, PrivateCoreset):
+        taken = sum(isinstance(entry.question, WithoutNearest) for entry in transcript)
+        return f"a coreset of {taken} weighted points"
     if not isinstance(model, GridSynopsis):
         return f"{n_clusters} groups"
     entry = next(e for e in reversed(transcript.entries) if e.charge is not None)

@@ -4,8 +4,9 @@ from shoal.release.certificate import Certificate
 from shoal.release.coreset import CoresetRelease
 from shoal.release.folder import check_free
 from shoal.release.intervals import Intervals
+from shoal.release.loading import load_release
 from shoal.release.release import Release
-from shoal.release.synopsis import SynopsisRelease, load_release
+from shoal.release.synopsis import SynopsisRelease
 from shoal.release.verify import Check, Verification, verify
 
 __all__ = [

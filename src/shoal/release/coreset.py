@@ -139,6 +139,11 @@ class CoresetRelease:
         return _guarantee(self.parts)
 
     @property
+    def certificate(self) -> Certificate:
+        """The certificate of the first part; `guarantee` is that of the whole."""
+        return self.parts[0].certificate
+
+    @property
     def _whole(self) -> Coreset:
         held = [part.coreset for part in self.parts]
         return Coreset(

@@ -21,7 +21,6 @@ from shoal.queries.plain import Arrays, from_plain, plain
 from shoal.release.certificate import Certificate, column_names
 from shoal.release.files import ARRAYS, CERTIFICATE, TEXT, TRANSCRIPT, read_npz, write_npz
 from shoal.release.folder import FORMAT, check_hash, dumps, loads, read_file, read_manifest, write_folder
-from shoal.release.release import Release
 
 Array = npt.NDArray[np.float64]
 
@@ -227,17 +226,6 @@ def synopsis_from_files(files: Mapping[str, bytes]) -> SynopsisRelease:
     except ReplayMismatch as error:
         raise InvalidRelease(str(error)) from None
     return SynopsisRelease(synopsis, certificate, transcript)
-
-
-def load_release(folder: str | os.PathLike[str]) -> Release | SynopsisRelease:
-    """Read whatever was released into a folder: groups, or a synopsis.
-
-    Parameters
-    ----------
-    folder : path
-        Where it was saved.
-    """
-    return (SynopsisRelease if (Path(folder) / SYNOPSIS).is_file() else Release).load(folder)
 
 
 def _inside(m: int, low: float, high: float, least: float, most: float) -> Array:

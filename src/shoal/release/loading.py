@@ -1,0 +1,24 @@
+"""Read whatever was released."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from shoal.release.coreset import CORESET, CoresetRelease
+from shoal.release.release import Release
+from shoal.release.synopsis import SYNOPSIS, SynopsisRelease
+
+
+def load_release(folder: str | os.PathLike[str]) -> Release | SynopsisRelease | CoresetRelease:
+    """Read what was released into a folder: groups, a synopsis, or a coreset.
+
+    Parameters
+    ----------
+    folder : path
+        Where it was saved.
+    """
+    path = Path(folder)
+    if (path / SYNOPSIS).is_file():
+        return SynopsisRelease.load(path)
+    return CoresetRelease.load(path) if (path / CORESET).is_file() else Release.load(path)
