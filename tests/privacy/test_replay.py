@@ -57,6 +57,7 @@ ALGORITHMS = [
     Medians(3, n_starts=2),
     Medians(2, "swap", n_starts=2, sketch=GridSketch(2500)),  # sparse
     Medians(3, "gradient", noise="laplace"),
+    Medians(2, "coreset", n_starts=2),
     SubCluster(3),
     SubCluster(2, max_iter=2, internal_k=5, move="sampled", noise="laplace"),
     SubCluster(2, max_iter=2, move="largest"),

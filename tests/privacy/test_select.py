@@ -33,32 +33,32 @@ def cases(draw):
     return domain, rows, None if weights is None else np.array(weights), np.array(flat).reshape(m, k, d)
 
 
-def losses_of(domain, rows, weights, sets):
-    return ClusterCost(sets).exact_losses(domain.encode(list(rows.T), weights), domain.metric)
+def losses_of(domain, rows, weights, sets, squared=True):
+    return ClusterCost(sets, squared).exact_losses(domain.encode(list(rows.T), weights), domain.metric)
 
 
-@given(cases())
-def test_one_row_raises_each_loss_by_a_whole_number_up_to_the_width(case):
+@given(cases(), st.booleans())
+def test_one_row_raises_each_loss_by_a_whole_number_up_to_the_width(case, squared):
     domain, rows, weights, sets = case
-    with_row = losses_of(domain, rows, weights, sets)
-    without = losses_of(domain, rows[1:], None if weights is None else weights[1:], sets)
+    with_row = losses_of(domain, rows, weights, sets, squared)
+    without = losses_of(domain, rows[1:], None if weights is None else weights[1:], sets, squared)
     change = with_row - without
     assert change.dtype == np.int64
     assert (change >= 0).all()
     assert (change <= WIDTH).all()
     # The row's own loss, whatever the others are.
-    alone = losses_of(domain, rows[:1], None if weights is None else weights[:1], sets)
+    alone = losses_of(domain, rows[:1], None if weights is None else weights[:1], sets, squared)
     assert np.array_equal(change, alone)
 
 
-@given(cases())
-def test_the_compiled_loop_and_numpy_agree_to_the_bit(case):
+@given(cases(), st.booleans())
+def test_the_compiled_loop_and_numpy_agree_to_the_bit(case, squared):
     domain, rows, weights, sets = case
-    cost, chunk = ClusterCost(sets), domain.encode(list(rows.T), weights)
+    cost, chunk = ClusterCost(sets, squared), domain.encode(list(rows.T), weights)
     metric = np.ones(sets.shape[2]) if domain.metric is None else domain.metric
     scale, steps = WIDTH / cost.reach(domain.metric), to_steps(cost.sets)
-    plain = reference.set_costs(chunk.columns, steps, metric, scale, WIDTH, chunk.weights)
-    fast = kernels.set_costs(chunk.columns, steps, domain.metric, scale, WIDTH, chunk.weights)
+    plain = reference.set_costs(chunk.columns, steps, metric, scale, WIDTH, chunk.weights, squared)
+    fast = kernels.set_costs(chunk.columns, steps, domain.metric, scale, WIDTH, chunk.weights, squared)
     assert np.array_equal(plain, fast)
 
 
@@ -88,6 +88,9 @@ def test_the_loss_is_the_cost_and_the_bound_is_reached():
     per_row = np.array([cost.exact_losses(Chunk(np.ascontiguousarray(c[:, None])), None) for c in corners])
     exact = [[min(((c - w) ** 2).sum() for w in s) for s in cost.sets] for c in corners]
     assert per_row == pytest.approx(np.array(exact) * WIDTH / cost.reach(None), abs=1)
+    apart = ClusterCost(SETS, squared=False)
+    of_rows = np.array([apart.exact_losses(Chunk(np.ascontiguousarray(c[:, None])), None) for c in corners])
+    assert of_rows == pytest.approx(np.sqrt(exact) * WIDTH / apart.reach(None), abs=1)
     one = ClusterCost(np.ones((1, 1, 2)))
     assert one.reach(None) == 8
     assert one.exact_losses(Chunk(-np.ones((2, 1), dtype=np.float32)), None)[0] == WIDTH

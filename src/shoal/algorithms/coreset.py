@@ -25,6 +25,7 @@ from shoal.algorithms.small_ball import SHARE_FOR_MEAN, Search, SmallBall
 from shoal.domain import Bounds, Domain, Unit
 from shoal.errors import InvalidInput, MostlyNoise
 from shoal.postprocess.weighted_kmeans import WeightedClustering, weighted_kmeans
+from shoal.postprocess.weighted_kmedians import weighted_kmedians
 from shoal.queries import Box, Curator, Offset, RehearsalCurator, Voronoi
 
 Array: TypeAlias = npt.NDArray[np.float64]
@@ -82,6 +83,13 @@ class Coreset:
         """
         stretch = self.domain.stretch
         return weighted_kmeans(self.points, self.weights, n_clusters, rng, n_starts=n_starts, stretch=stretch)
+
+    def kmedians(self, n_clusters: int, rng: np.random.Generator, n_starts: int = 10) -> WeightedClustering:
+        """Find centres of least distance, not squared, on the points; parameters as of :meth:`kmeans`."""
+        stretch = self.domain.stretch
+        return weighted_kmedians(
+            self.points, self.weights, n_clusters, rng, n_starts=n_starts, n_swaps=n_starts, stretch=stretch
+        )
 
     def cost(self, centres: Array) -> float:
         """Return the weighted sum of squared distances to the nearest of some centres, in scaled units.
@@ -307,14 +315,18 @@ class CoresetKMeans:
         self.sketch.check(curator.domain)
         starts = curator.public_rng("starts on the coreset")
         coreset = self.sketch.ask(curator)
-        found = coreset.kmeans(self.n_clusters, starts, self.n_starts)
-        return Clustering(
-            centres=Voronoi(found.centres).centres,
-            sizes=found.masses,
-            # The noise is in where balls were found: there is no error to be had for a coordinate.
-            centre_sd=np.full(found.centres.shape, np.inf),
-            size_sd=coreset.weight_sd * math.sqrt(len(coreset.points) / self.n_clusters),
-            n_iter=len(coreset.points),
-            predicted_sd=coreset.point_sd,
-            domain=curator.domain,
-        )
+        return coreset_clustering(coreset, coreset.kmeans(self.n_clusters, starts, self.n_starts))
+
+
+def coreset_clustering(coreset: Coreset, found: WeightedClustering) -> Clustering:
+    """Turn centres found on a coreset into a clustering."""
+    return Clustering(
+        centres=Voronoi(found.centres).centres,
+        sizes=found.masses,
+        # The noise is in where balls were found: there is no error to be had for a coordinate.
+        centre_sd=np.full(found.centres.shape, np.inf),
+        size_sd=coreset.weight_sd * math.sqrt(len(coreset.points) / len(found.centres)),
+        n_iter=len(coreset.points),
+        predicted_sd=coreset.point_sd,
+        domain=coreset.domain,
+    )

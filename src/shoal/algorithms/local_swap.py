@@ -18,11 +18,13 @@ Array = npt.NDArray[np.float64]
 
 def local_swap(
     curator: Curator,
-    projection: Projection,
+    projection: Projection | None,
     candidates: Array,
     start: Array,
     n_swaps: int,
     cost: Fraction,
+    *,
+    squared: bool = True,
 ) -> Array:
     """Return centres among public candidates, improved by swaps.
 
@@ -30,8 +32,8 @@ def local_swap(
     ----------
     curator : Curator
         Chooses with noise.
-    projection : Projection
-        To the columns of the candidates.
+    projection : Projection, optional
+        To the columns of the candidates, if these are not the table's own.
     candidates : ndarray of shape (n, n_directions)
         Public points that may become centres.
     start : ndarray of shape (n_clusters, n_directions)
@@ -40,12 +42,17 @@ def local_swap(
         How many swaps; each costs as much as the last choice.
     cost : Fraction
         Share of the budget, of all choices together.
+    squared : bool
+        Whether distances are squared, as for k-means, or not, as for k-medians.
     """
+
+    def choose(loss: SwapCost | ClusterCost) -> int:
+        seen = loss if projection is None else ProjectedLoss(projection, loss)
+        return int(curator.select(seen, cost=each)[0])
+
     each = cost / (n_swaps + 1)
     visited = [start]
     for _ in range(n_swaps):
-        swaps = SwapCost(visited[-1], candidates)
-        chosen = curator.select(ProjectedLoss(projection, swaps), cost=each)[0]
-        visited.append(swaps.after(chosen))
-    sets = ClusterCost(np.stack(visited))
-    return visited[int(curator.select(ProjectedLoss(projection, sets), cost=each)[0])]
+        swaps = SwapCost(visited[-1], candidates, squared)
+        visited.append(swaps.after(choose(swaps)))
+    return visited[choose(ClusterCost(np.stack(visited), squared))]

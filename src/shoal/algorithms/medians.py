@@ -1,6 +1,6 @@
 """Balcan, Dick, Liang, Mou, Zhang 2017 and Feldman, Fiat, Kaplan, Nissim 2009: private k-medians.
 
-Centres of least total distance, not squared, by one of three routes. Proof: docs/proofs/medians.md.
+Centres of least total distance, not squared, by one of four routes. Proof: docs/proofs/medians.md.
 """
 
 from __future__ import annotations
@@ -13,17 +13,19 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from shoal.accounting.plan import equal, portion
+from shoal.accounting.plan import equal
 from shoal.algorithms.clustering import Clustering
+from shoal.algorithms.coreset import CoresetSketch, coreset_clustering
 from shoal.algorithms.grid import GridSketch, grid_clustering
+from shoal.algorithms.local_swap import local_swap
 from shoal.algorithms.rows import count_rows, surely
 from shoal.algorithms.synopsis import Synopsis
 from shoal.postprocess import pack
 from shoal.postprocess.recentre import smallest_count
-from shoal.queries import Curator, Direction, Noise, NoisySums, SwapCost, Voronoi
+from shoal.queries import Curator, Direction, Noise, NoisySums, Voronoi
 
 Array = npt.NDArray[np.float64]
-Route: TypeAlias = Literal["auto", "synopsis", "swap", "gradient"]
+Route: TypeAlias = Literal["auto", "synopsis", "coreset", "swap", "gradient"]
 
 # A grid is too coarse to find medians on in more columns than this.
 MOST_COLUMNS_OF_A_GRID = 5
@@ -40,16 +42,16 @@ FIRST_STEP, LAST_STEP = 1.0, 0.1
 
 @dataclass(frozen=True)
 class Medians:
-    """k-medians on a noisy grid, by private swaps, or by noisy descent.
+    """k-medians on a noisy grid or a coreset, by private swaps, or by noisy descent.
 
     Parameters
     ----------
     n_clusters : int
         How many centres.
-    route : {"auto", "synopsis", "swap", "gradient"}
-        k-medians on the cells of one noisy grid, for free; private choices of swaps among its heavy cells;
-        or noisy descent, row by row of unit pull, which no grid limits. "auto" is "synopsis" in up to five
-        columns, and "gradient" in more.
+    route : {"auto", "synopsis", "coreset", "swap", "gradient"}
+        k-medians on the cells of one noisy grid, or on the points of a private coreset, for free; private
+        choices of swaps among cells of a grid; or noisy descent, each row of unit pull, which no grid
+        limits. "auto" is "synopsis" in up to five columns, and "gradient" in more.
     max_iter : int
         Rounds of the descent.
     n_starts : int
@@ -75,6 +77,11 @@ class Medians:
             route = "synopsis" if few else "gradient"
         if route == "gradient":
             return self._descend(curator)
+        if route == "coreset":
+            sketch = CoresetSketch(self.n_clusters)
+            starts = curator.public_rng("starts on the coreset")
+            coreset = sketch.ask(curator)
+            return coreset_clustering(coreset, coreset.kmedians(self.n_clusters, starts, self.n_starts))
         self.sketch.check(curator.domain)
         n_rows, rest = count_rows(curator)
         if route == "synopsis":
@@ -92,12 +99,8 @@ class Medians:
         synopsis = self.sketch.ask(curator, n_rows, self.n_clusters, for_grid)
         begun = self._on(curator, synopsis)
         candidates = synopsis.spread(SWAP_CANDIDATES * self.n_clusters, curator.public_rng("candidates"))
-        centres = begun.centres
-        swaps = min(self.n_clusters, MOST_SWAPS)
-        for cost in portion(equal(swaps), rest - for_grid - for_sizes):
-            # To swap a centre for itself is among the choices, so that none need be made worse.
-            loss = SwapCost(centres, np.concatenate([candidates, centres]), squared=False)
-            centres = loss.after(int(curator.select(loss, cost=cost)[0]))
+        swaps, cost = min(self.n_clusters, MOST_SWAPS), rest - for_grid - for_sizes
+        centres = local_swap(curator, None, candidates, begun.centres, swaps, cost, squared=False)
         cells = Voronoi(centres)
         answer = curator.histogram(cells, cost=for_sizes)
         return replace(begun, centres=cells.centres, sizes=answer.counts, size_sd=answer.sd, n_iter=swaps)

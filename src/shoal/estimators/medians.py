@@ -25,11 +25,11 @@ class KMedians(PrivateKMeans):
         How many groups.
     epsilon : float
         Privacy loss allowed; smaller is more private.
-    route : {"auto", "synopsis", "swap", "gradient"}
-        "synopsis": one noisy grid, then k-medians on its cells for free; "swap": the same with half of the
-        budget, then private swaps of centres (Balcan et al.), which want many rows times epsilon;
-        "gradient": noisy descent, in which each row pulls with a strength of one. "auto" is "synopsis" in up
-        to five columns, and "gradient" in more.
+    route : {"auto", "synopsis", "coreset", "swap", "gradient"}
+        "synopsis": one noisy grid, then k-medians on its cells for free; "coreset": the same on the points of
+        a private coreset; "swap": a grid with half of the budget, then private swaps of centres (Balcan et
+        al.), which want many rows times epsilon; "gradient": noisy descent, in which each row pulls with a
+        strength of one. "auto" is "synopsis" in up to five columns, and "gradient" in more.
     max_iter : int
         Rounds of the descent.
     n_starts : int
@@ -88,7 +88,7 @@ class KMedians(PrivateKMeans):
     def _algorithm(self, budget: Pure | Approx) -> Algorithm:
         return Medians(
             n_clusters=check_count(self.n_clusters, "n_clusters"),
-            route=check_choice(self.route, "route", ("auto", "synopsis", "swap", "gradient")),
+            route=check_choice(self.route, "route", ("auto", "synopsis", "coreset", "swap", "gradient")),
             max_iter=check_count(self.max_iter, "max_iter"),
             n_starts=check_count(self.n_starts, "n_starts"),
             sketch=GridSketch(self.resolution, self.theta),

@@ -34,6 +34,12 @@ def _lesser(found: Array, best: Array, out: Array) -> None:
 
 
 @part
+def _root(values: Array) -> None:
+    for i in range(values.shape[0]):
+        values[i] = np.sqrt(values[i])
+
+
+@part
 def _total(best: Array, scale: float, most: float, shares: Array) -> np.int64:
     total = np.int64(0)
     if shares.shape[0] == 0:
@@ -45,7 +51,7 @@ def _total(best: Array, scale: float, most: float, shares: Array) -> np.int64:
     return total
 
 
-@entry("f4[:,:] f8[:,:,:] f8[:] f8 i8 i4[:] F8[:,:] F8[:,:] I8[:]")
+@entry("f4[:,:] f8[:,:,:] f8[:] f8 i8 i4[:] i8 F8[:,:] F8[:,:] I8[:]")
 def set_costs(
     columns: Array,
     sets: Array,
@@ -53,6 +59,7 @@ def set_costs(
     scale: float,
     width: int,
     shares: Array,
+    squared: int,
     block: Array,
     buffers: Array,
     totals: Array,
@@ -81,6 +88,8 @@ def set_costs(
                 if j:
                     _lesser(found, best, spare)
                     best, spare = spare, best
+            if not squared:
+                _root(best)
             totals[s] += _total(best, scale, np.float64(width), part_of)
 
 

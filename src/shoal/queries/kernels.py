@@ -295,7 +295,13 @@ def products(values: npt.NDArray[np.int32], width: int) -> npt.NDArray[np.int32]
 
 
 def set_costs(
-    columns: Columns, sets: Integers, metric: Floats | None, scale: float, width: int, shares: Labels | None
+    columns: Columns,
+    sets: Integers,
+    metric: Floats | None,
+    scale: float,
+    width: int,
+    shares: Labels | None,
+    squared: bool = True,
 ) -> Integers:
     """Add up over rows trunc(min(scale |x - s|^2, width)) for each set s of centres: int64, shape (m,).
 
@@ -312,6 +318,8 @@ def set_costs(
         The most one row adds; below 2^31.
     shares : ndarray of int32, shape (n,), optional
         What each row's loss is multiplied with, in steps of 2^-20; rounded down.
+    squared : bool
+        Otherwise |x - s| is scaled, not its square.
     """
     columns = _table(columns)
     m, k, d = sets.shape
@@ -319,11 +327,12 @@ def set_costs(
     given = _weights(metric, columns)
     weights = np.ones(d) if given is None else given
     if not compiles():
-        return reference.set_costs(columns, points, weights, scale, width, shares)
+        return reference.set_costs(columns, points, weights, scale, width, shares, squared)
     loops, totals = compiled_loops("compiled_losses"), np.zeros(m, dtype=np.int64)
     parts = np.empty(0, dtype=np.int32) if shares is None else np.ascontiguousarray(shares, dtype=np.int32)
     buffers = np.empty((d, loops.ROWS)), np.empty((3, loops.ROWS))
-    loops.set_costs(columns, points / STEPS, weights, scale, width, parts, *buffers, totals)
+    how = weights, scale, width, parts, int(squared)
+    loops.set_costs(columns, points / STEPS, *how, *buffers, totals)
     return totals
 
 

@@ -6,6 +6,7 @@ clipping below, whatever the public candidates are.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -48,7 +49,7 @@ class Loss(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ClusterCost:
-    """The k-means cost of each of many sets of centres.
+    """The k-means or k-medians cost of each of many sets of centres.
 
     A row adds its squared distance to the nearest centre of the set, as a share of the largest that any row
     can have to any of the sets, in WIDTH steps, rounded down.
@@ -57,6 +58,8 @@ class ClusterCost:
     ----------
     sets : ndarray of shape (n_candidates, n_clusters, n_columns)
         Public points of [-1, 1]^d; rounded to the lattice.
+    squared : bool
+        Whether distances are squared, as for k-means, or not, as for k-medians.
 
     Examples
     --------
@@ -68,6 +71,7 @@ class ClusterCost:
     """
 
     sets: Floats
+    squared: bool = True
 
     def __post_init__(self) -> None:
         points = np.asarray(self.sets, dtype=np.float64)
@@ -88,19 +92,23 @@ class ClusterCost:
         return int(self.sets.shape[2])
 
     def reach(self, metric: Metric) -> float:
-        """Return a bound of the squared distance from any row of the domain to the nearest centre of any set.
+        """Return a bound of what any row of the domain adds: its distance to the nearest centre of any set.
 
         The corner furthest from a centre bounds the distance to it, so the best centre of a set bounds the
         distance to the set.
         """
         weights = np.ones(self.n_columns) if metric is None else metric
-        return float((((np.abs(self.sets) + 1) ** 2) @ weights).min(axis=1).max())
+        square = float((((np.abs(self.sets) + 1) ** 2) @ weights).min(axis=1).max())
+        return square if self.squared else math.sqrt(square)
 
     def exact_losses(self, chunk: Chunk, metric: Metric) -> Integers:
         """Return the cost of every set over the rows of a chunk."""
         scale = WIDTH / self.reach(metric)
-        return kernels.set_costs(chunk.columns, to_steps(self.sets), metric, scale, WIDTH, chunk.weights)
+        return kernels.set_costs(
+            chunk.columns, to_steps(self.sets), metric, scale, WIDTH, chunk.weights, self.squared
+        )
 
     def describe(self) -> str:
         """Say the loss in a few words."""
-        return f"cost of {self.n_candidates} sets of {self.sets.shape[1]} public centres"
+        cost = "cost" if self.squared else "distances"
+        return f"{cost} of {self.n_candidates} sets of {self.sets.shape[1]} public centres"

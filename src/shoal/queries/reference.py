@@ -140,7 +140,13 @@ def products(values: npt.NDArray[np.int32], width: int) -> npt.NDArray[np.int32]
 
 
 def set_costs(
-    columns: Columns, sets: Integers, metric: Floats, scale: float, width: int, shares: Labels | None
+    columns: Columns,
+    sets: Integers,
+    metric: Floats,
+    scale: float,
+    width: int,
+    shares: Labels | None,
+    squared: bool = True,
 ) -> Integers:
     """Return the sum over rows of trunc(min(scale |x - s|^2, width)) for each set s of centres."""
     totals = np.zeros(len(sets), dtype=np.int64)
@@ -148,7 +154,8 @@ def set_costs(
         block = columns[:, rows].astype(np.float64)
         for i, centres in enumerate(sets):
             nearest = _weighted(block, centres, metric).min(axis=0)
-            losses = np.minimum(nearest * scale, width).astype(np.int64)
+            gaps = nearest if squared else np.sqrt(nearest)
+            losses = np.minimum(gaps * scale, width).astype(np.int64)
             totals[i] += (losses if shares is None else losses * shares[rows] // STEPS).sum()
     return totals
 
