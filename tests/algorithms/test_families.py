@@ -7,14 +7,17 @@ import pytest
 
 from shoal import (
     Accountant,
+    ConvergentKMeans,
     CoresetKMeans,
     DPLloyd,
     GeneticKMeans,
     GridKMeans,
     HybridKMeans,
+    KMedians,
     LSHTreeKMeans,
     MergingKMeans,
     SampleAggregateKMeans,
+    SubClusterKMeans,
 )
 from shoal.algorithms.clustering import Clustering
 from shoal.algorithms.grid import GridKMeans as Grid
@@ -38,6 +41,10 @@ FAMILY = {
     "sample-aggregate": lambda **how: SampleAggregateKMeans(2, **BOUNDS, **how),
     "coreset": lambda **how: CoresetKMeans(2, n_starts=4, **BOUNDS, **how),
     "genetic": lambda **how: GeneticKMeans(2, population=20, survivors=4, **BOUNDS, **how),
+    "convergent": lambda **how: ConvergentKMeans(2, **BOUNDS, **how),
+    "subcluster": lambda **how: SubClusterKMeans(2, **BOUNDS, **how),
+    "medians, grid": lambda **how: KMedians(2, **BOUNDS, **how),
+    "medians, descent": lambda **how: KMedians(2, route="gradient", **BOUNDS, **how),
 }
 
 
