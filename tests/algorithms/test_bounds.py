@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.pipeline import make_pipeline
 
-from shoal import Accountant, DPLloyd, PrivateBounds
+from shoal import Accountant, DPLloyd, GridKMeans, PrivateBounds
 from shoal.algorithms import estimate_bounds
 from shoal.domain import Bounds, Domain
 from shoal.domain.magnitude import BUCKETS, bucket, edges
-from shoal.errors import MostlyNoise
+from shoal.errors import InvalidInput, MostlyNoise
 from shoal.queries.partitions import Marginal
 
 
@@ -93,3 +93,10 @@ def test_the_globe_is_a_preset():
     bounds = Bounds.parse("latlon", 2, tuple(frame.columns))
     assert bounds.upper == (90.0, 180.0)
     assert bounds.source == "preset latlon"
+
+
+def test_what_cannot_work_is_refused_before_bounds_are_paid_for():
+    budget = Accountant(epsilon=1)
+    with pytest.raises(InvalidInput, match="cells"):
+        GridKMeans(2, epsilon=1.0, resolution=2**11, budget=budget).fit(np.zeros((9, 6)))
+    assert budget.spent == 0

@@ -160,6 +160,7 @@ def test_bad_parameters_cost_nothing():
     usual = {"n_clusters": 2, "epsilon": 1.0, "bounds": (0, 1), "budget": budget}
     for how, says in (
         ({"search": "published"}, "one or two columns"),
+        ({"search": "published", "bounds": None}, "one or two columns"),
         ({"search": "best"}, "search"),
         ({"strength": 0}, "strength"),
         ({"strength": float("nan")}, "strength"),

@@ -1,4 +1,4 @@
-"""Every block of the tutorial and of the page on pipelines runs, in order, in an empty folder."""
+"""Every block of the tutorial and of two how-to pages runs, in order, in an empty folder."""
 
 import re
 import shlex
@@ -13,7 +13,9 @@ DOCS = Path(__file__).parents[2] / "docs"
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize(("page", "least"), [("tutorial.md", 6), ("how-to/pipelines.md", 1)])
+@pytest.mark.parametrize(
+    ("page", "least"), [("tutorial.md", 6), ("how-to/pipelines.md", 1), ("how-to/coreset.md", 4)]
+)
 def test_page_runs(page, least, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from shoal.algorithms.clustering import Algorithm, Clustering
+from shoal.algorithms.clustering import Algorithm, Clustering, Sketched
 from shoal.domain import Bounds
 from shoal.domain.magnitude import BUCKETS, edges
 from shoal.errors import MostlyNoise
@@ -48,6 +48,8 @@ class WithPrivateBounds:
 
     def run(self, curator: Curator) -> Clustering:
         """Estimate, then run."""
+        if isinstance(self.algorithm, Sketched):  # or it would refuse when the bounds are paid for
+            self.algorithm.sketch.check(curator.domain)
         bounds = estimate_bounds(curator, self.share)
         return self.algorithm.run(curator.within(bounds, 1 - self.share))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +43,24 @@ class Clustering:
     n_iter: int
     predicted_sd: float
     domain: Domain
+
+
+class Sketch(Protocol):
+    """How something is made that centres are found on."""
+
+    def check(self, domain: Domain) -> None:
+        """Refuse what cannot work, from public values, before anything is spent."""
+        ...
+
+
+@runtime_checkable
+class Sketched(Protocol):
+    """An algorithm whose sketch can be checked before anything is spent."""
+
+    @property
+    def sketch(self) -> Sketch:
+        """How it is made."""
+        ...
 
 
 class Algorithm(Protocol):
