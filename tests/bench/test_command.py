@@ -1,9 +1,12 @@
 """`shoal bench` as it is typed."""
 
+from dataclasses import replace
+
 import pytest
 from click.testing import CliRunner
 
 from shoal.bench.command import bench_group
+from shoal.bench.experiment import Method
 from shoal.bench.experiments import EXPERIMENTS
 
 
@@ -38,8 +41,10 @@ def test_bad_input_is_named_with_exit_code_2(shoal, words, says):
     assert says in " ".join(said.output.split())
 
 
-def test_an_experiment_that_only_waits_runs_nothing(shoal):
-    said = shoal("run", "feldman-figure-6", "--quick")
+def test_an_experiment_that_only_waits_runs_nothing(shoal, monkeypatch):
+    waits = replace(EXPERIMENTS["su-figure-1"], methods=(Method.of("a better one", "not-there-yet"),))
+    monkeypatch.setitem(EXPERIMENTS, "su-figure-1", waits)
+    said = shoal("run", "su-figure-1", "--quick")
     assert said.exit_code == 0
     assert "waiting for" in said.output
     assert "0 new results" in said.output
