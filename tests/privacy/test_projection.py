@@ -9,7 +9,17 @@ from hypothesis import strategies as st
 
 from shoal.domain import STEPS, Bounds, Domain
 from shoal.errors import InvalidInput
-from shoal.queries import ClusterCost, Grid, Projected, ProjectedLoss, Projection, Value, Voronoi
+from shoal.queries import (
+    ClusterCost,
+    Grid,
+    Projected,
+    ProjectedLoss,
+    Projection,
+    Value,
+    Voronoi,
+    kernels,
+    reference,
+)
 from shoal.queries.losses import WIDTH
 
 entry = st.sampled_from([-1.0, 0.0, 1.0, 1 / STEPS]) | st.floats(-1, 1)
@@ -35,6 +45,7 @@ def test_images_are_exact_clipped_and_on_the_lattice(case):
     domain, rows, projection, _ = case
     columns = encoded(domain, rows).columns
     image = projection.apply(columns)
+    assert image.tobytes() == reference.project(columns, projection.matrix).tobytes()
     assert image.dtype == np.float32
     assert np.abs(image).max() <= 1
     for row, found in zip(columns.T, image.T, strict=True):
@@ -78,6 +89,7 @@ def test_a_matrix_product_gives_no_row_other_bits_elsewhere(d):
     columns = (np.rint(rng.uniform(-1, 1, (d, 400)) * STEPS) / STEPS).astype(np.float32)
     projection = Projection.random(5, d, rng)
     whole = projection.apply(columns)
+    assert whole.tobytes() == reference.project(columns, projection.matrix).tobytes()
     keep = rng.permutation(400)[:77]
     assert np.array_equal(projection.apply(np.ascontiguousarray(columns[:, keep])), whole[:, keep])
     one_by_one = np.column_stack([projection.apply(columns[:, [i]])[:, 0] for i in range(20)])
@@ -115,6 +127,16 @@ def test_few_columns_are_left_as_they_are():
 def test_bad_matrices_are_refused(matrix):
     with pytest.raises(InvalidInput):
         Projection(np.array(matrix))
+
+
+def test_without_the_compiler(monkeypatch):
+    columns = np.array([[1.0, -0.25], [0.5, 1.0]], dtype=np.float32)
+    projection = Projection(np.array([[0.5, -0.5], [1.0, 1.0], [-1e-6, 0.0]]))
+    compiled = projection.apply(columns)
+    monkeypatch.setattr(kernels, "compiles", lambda: False)
+    assert projection.apply(columns).tobytes() == compiled.tobytes()
+    with pytest.raises(InvalidInput, match="for 2 columns"):
+        projection.apply(columns[:1])
 
 
 def test_a_loss_of_another_image_is_refused():

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from shoal.domain import STEPS, Chunk, to_steps
 from shoal.errors import InvalidInput
+from shoal.queries import kernels, reference
 from shoal.queries.losses import Loss
 from shoal.queries.partitions import Columns, Keyed, Labels, Metric, Partition
 
@@ -101,9 +102,15 @@ class Projection:
 
     def apply(self, columns: Columns) -> Columns:
         """Return the image of each row of a chunk, rounded toward zero."""
-        image = np.clip(self.matrix @ columns.astype(np.float64), -1.0, 1.0)
-        # Adding zero turns -0.0 into 0.0: equal values should have equal bits.
-        return np.asarray(np.trunc(image * STEPS) / STEPS + 0.0, dtype=np.float32)
+        if len(columns) != self.n_columns:
+            raise InvalidInput(f"the map is for {self.n_columns} columns; the table has {len(columns)}")
+        if not kernels.compiles():
+            return reference.project(columns, self.matrix)
+        loops = kernels.compiled_loops("compiled_projection")
+        image = np.empty((self.n_directions, columns.shape[1]), dtype=np.float32)
+        table = np.ascontiguousarray(columns, dtype=np.float32)
+        loops.project(table, self.matrix, np.empty((self.n_directions, loops.ROWS)), image)
+        return image
 
     def describe(self) -> str:
         """Say the map in a few words."""

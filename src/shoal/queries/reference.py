@@ -61,6 +61,14 @@ def _weighted(block: Floats, centres: Integers, metric: Floats) -> Floats:
     return distances
 
 
+def project(columns: Columns, matrix: Floats) -> Columns:
+    """Return the products of each row with the rows of a matrix, clipped and rounded toward zero."""
+    # Exact, whatever order a library adds in: lattice products below 2^13 in all.
+    image = np.clip(matrix @ columns.astype(np.float64), -1.0, 1.0)
+    # Adding zero turns -0.0 into 0.0: equal values have equal bits.
+    return np.asarray(np.trunc(image * STEPS) / STEPS + 0.0, dtype=np.float32)
+
+
 def assign_sums(
     columns: Columns, centres: Integers, metric: Floats | None = None
 ) -> tuple[Integers, Integers]:
