@@ -10,10 +10,10 @@ from shoal import Accountant, ProjectedKMeans, verify
 from shoal.algorithms.cube_tree import candidates, grow, leaves
 from shoal.algorithms.local_swap import local_swap
 from shoal.algorithms.projected import ProjectedClustering
-from shoal.algorithms.recovery import Recovery, lift
+from shoal.algorithms.recovery import Recovery, lift, shrunk
 from shoal.errors import InvalidInput, MostlyNoise
 from shoal.estimators.explain import explain
-from shoal.queries import Ball, Box, Cubes, Projection
+from shoal.queries import Ball, Box, Cubes, NoisySums, Projection
 from shoal.queries.questions import Histogram, Select, SparseHistogram, Sums
 
 
@@ -141,6 +141,20 @@ def test_further_rounds_are_taken_where_rows_are_near_their_centres(behind_gate)
     assert all(isinstance(shape, Ball) for shape in balls)
     assert boxes
     assert balls
+
+
+def test_what_noise_has_drowned_is_moved_back():
+    rng = np.random.default_rng(0)
+    true, counts = rng.normal(0, 0.3, (4, 2000)), np.array([1000.0, 1000.0, 500.0, 0.0])
+    towards = np.zeros_like(true)
+    for sum_sd in (1.0, 300.0, 3000.0):
+        sums = true * counts[:, None] + rng.normal(0, sum_sd, true.shape)
+        answer = NoisySums(sums, counts, sum_sd, 1.0)
+        plain = np.clip(sums[:3] / counts[:3, None], -1, 1)
+        found = shrunk(answer, towards)
+        assert np.array_equal(found[3], towards[3])  # no rows, no say
+        before, after = ((plain - true[:3]) ** 2).mean(), ((found[:3] - true[:3]) ** 2).mean()
+        assert (after < 0.6 * before) if sum_sd > 1 else np.array_equal(found[:3], plain)
 
 
 def test_points_are_lifted_to_where_they_came_from():

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from shoal.algorithms.clustering import Clustering
 from shoal.postprocess import centre_sd, recentre
+from shoal.postprocess.recentre import smallest_count
 from shoal.queries import Ball, Box, Curator, Noise, NoisySums, Offset, Projected, Projection, Voronoi
 
 Array = npt.NDArray[np.float64]
@@ -24,6 +25,8 @@ _BOX, _BALL = 2.0, 1.2
 # A further round must be predicted to leave less than this of the noise.
 _WORTH_IT = 0.8
 _MOST_ROUNDS = 4
+# Centres are moved if less than this of what they show is not noise.
+_SHRINK_BELOW = 0.9
 
 
 def lift(projection: Projection, image: Array, metric: Array | None) -> Array:
@@ -41,6 +44,39 @@ def lift(projection: Projection, image: Array, metric: Array | None) -> Array:
     for direction, row, place in zip(projection.matrix, scaled, image.T, strict=True):
         points += place[:, np.newaxis] * row / (direction * row).sum()
     return np.clip(points, -1.0, 1.0)
+
+
+def shrunk(answer: NoisySums, towards: Array) -> Array:
+    """Divide sums by counts, and move what noise has drowned back to where rows were grouped.
+
+    In many columns noise may be wider than the domain. How far centres truly lie from the points is told by
+    how far they seem to lie, less the noise; an average of the two, weighted by their variances, errs least
+    (James and Stein 1961).
+
+    Parameters
+    ----------
+    answer : NoisySums
+        Sums of scaled rows.
+    towards : ndarray of shape (n_clusters, n_columns)
+        Public points, also for groups without rows.
+
+    Examples
+    --------
+    >>> noisy = NoisySums(np.array([[90.0, -90.0], [2.0, 0.0]]), np.array([100.0, 1.0]), 100.0, 1.0)
+    >>> shrunk(noisy, np.zeros((2, 2)))
+    array([[0., 0.],
+           [0., 0.]])
+    """
+    least = smallest_count(answer.count_sd)
+    counts = np.maximum(answer.counts, least)[:, np.newaxis]
+    noise = (answer.sum_sd / counts) ** 2
+    apart = answer.sums / counts - towards
+    held = np.where(answer.counts[:, np.newaxis] >= least, counts**2, 0.0)
+    true = ((apart**2 - noise) * held).mean() / max(float(held.mean()), 1e-300)
+    kept = max(true, 0.0) / np.maximum(max(true, 0.0) + noise, 1e-300)
+    # A little is not worth having centres that are not plain means.
+    kept = np.where(kept < _SHRINK_BELOW, kept, 1.0)
+    return np.where(held > 0, np.clip(towards + kept * apart, -1.0, 1.0), towards)
 
 
 @dataclass(frozen=True)
@@ -81,7 +117,7 @@ class Recovery:
         cost = self.cost / (len(shapes) + 1)
         answer = curator.sums(Projected(projection, Voronoi(image)), cost=cost, noise=self.noise)
         fallback = lift(projection, image, curator.domain.metric)
-        centres = means = recentre(answer.sums, answer.counts, answer.count_sd, fallback=fallback)
+        centres = means = shrunk(answer, fallback)
         for shape in shapes:
             cells = Voronoi(centres)
             answer = curator.sums(cells, of=Offset(cells.centres, shape), cost=cost, noise=self.noise)
