@@ -38,11 +38,14 @@ class Level:
         The cubes that became active, sorted.
     counts : ndarray of shape (n_active,)
         Their noisy counts.
+    sd : float
+        Standard deviation of a count's noise.
     """
 
     cubes: Cubes
     keys: Integers
     counts: Array
+    sd: float
 
     @property
     def centres(self) -> Array:
@@ -119,18 +122,18 @@ def _active(curator: Curator, projection: Projection, cubes: Cubes, cost: Fracti
     cells = Projected(projection, cubes)
     if curator.domain.max_weight is None:
         answer = curator.sparse_histogram(cells, cost=cost, spurious=spurious)
-        keys, counts = answer.cells, answer.counts
+        keys, counts, sd = answer.cells, answer.counts, answer.sd
         most = _MOST_ACTIVE
     else:
         held = curator.histogram(cells, cost=cost)
         # The scale of Laplace noise of this spread; under other budgets as good as any.
         threshold = held.sd / math.sqrt(2) * math.log(max(cubes.n_cells / (2 * spurious), 2.0))
         keys = np.flatnonzero(held.counts >= threshold)
-        counts, most = held.counts[keys], max(1, _MOST_HELD >> cubes.n_columns)
+        counts, sd, most = held.counts[keys], held.sd, max(1, _MOST_HELD >> cubes.n_columns)
     children = keys < cubes.n_cells - 1  # the last cell is everything else
     keys, counts = keys[children], counts[children]
     largest = np.sort(np.argsort(-counts, kind="stable")[:most])
-    return Level(cubes, keys[largest], counts[largest])
+    return Level(cubes, keys[largest], counts[largest], sd)
 
 
 def candidates(levels: list[Level], n_columns: int) -> Array:

@@ -7,7 +7,7 @@ docs/proofs/projected.md.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -16,7 +16,19 @@ import numpy.typing as npt
 from shoal.algorithms.clustering import Clustering
 from shoal.postprocess import centre_sd, recentre
 from shoal.postprocess.recentre import smallest_count
-from shoal.queries import Ball, Box, Curator, Noise, NoisySums, Offset, Projected, Projection, Voronoi
+from shoal.queries import (
+    Ball,
+    Box,
+    Curator,
+    Noise,
+    NoisyCounts,
+    NoisySums,
+    Offset,
+    Partition,
+    Projected,
+    Projection,
+    Voronoi,
+)
 
 Array = npt.NDArray[np.float64]
 
@@ -44,6 +56,23 @@ def lift(projection: Projection, image: Array, metric: Array | None) -> Array:
     for direction, row, place in zip(projection.matrix, scaled, image.T, strict=True):
         points += place[:, np.newaxis] * row / (direction * row).sum()
     return np.clip(points, -1.0, 1.0)
+
+
+def with_sizes(answer: NoisySums, sizes: NoisyCounts | None) -> NoisySums:
+    """Average counts with what is known of them already, if that is better known.
+
+    Examples
+    --------
+    >>> noisy = NoisySums(np.zeros((1, 2)), np.array([100.0]), 40.0, 40.0)
+    >>> with_sizes(noisy, NoisyCounts(np.array([150.0]), 20.0)).counts
+    array([140.])
+    """
+    if sizes is None or sizes.sd >= answer.count_sd:
+        return answer
+    both = math.hypot(answer.count_sd, sizes.sd)
+    weight = (answer.count_sd / both) ** 2
+    counts = weight * sizes.counts + (1 - weight) * answer.counts
+    return replace(answer, counts=counts, count_sd=answer.count_sd * sizes.sd / both)
 
 
 def shrunk(answer: NoisySums, towards: Array) -> Array:
@@ -101,7 +130,9 @@ class Recovery:
     noise: Noise | None = None
     spread: float | None = None
 
-    def run(self, curator: Curator, projection: Projection, image: Array) -> Clustering:
+    def run(
+        self, curator: Curator, projection: Projection, image: Array, sizes: NoisyCounts | None = None
+    ) -> Clustering:
         """Sum the rows of each group; where it pays, do so again, as offsets from the centres found.
 
         Parameters
@@ -112,18 +143,22 @@ class Recovery:
             To the columns that rows are grouped in.
         image : ndarray of shape (n_clusters, n_directions)
             Public centres there.
+        sizes : NoisyCounts, optional
+            What is known of the groups' sizes already.
         """
         shapes = self.rounds(curator, len(image))
         cost = self.cost / (len(shapes) + 1)
-        answer = curator.sums(Projected(projection, Voronoi(image)), cost=cost, noise=self.noise)
+        cells: Partition = Projected(projection, Voronoi(image))
+        answer = with_sizes(curator.sums(cells, cost=cost, noise=self.noise), sizes)
         fallback = lift(projection, image, curator.domain.metric)
         centres = means = shrunk(answer, fallback)
         for shape in shapes:
             cells = Voronoi(centres)
-            answer = curator.sums(cells, of=Offset(cells.centres, shape), cost=cost, noise=self.noise)
+            near = Offset(cells.centres, shape)
+            answer = with_sizes(curator.sums(cells, of=near, cost=cost, noise=self.noise), sizes)
             stay = np.zeros_like(centres)
             means = recentre(answer.sums, answer.counts, answer.count_sd, fallback=stay)
-            centres = np.clip(cells.centres + means, -1.0, 1.0)
+            centres = np.clip(near.anchors + means, -1.0, 1.0)
         return self._clustering(curator, centres, means, answer, 1 + len(shapes))
 
     def rounds(self, curator: Curator, n_clusters: int) -> list[Box | Ball]:
