@@ -83,6 +83,12 @@ class Region:
         return cls((-STEPS,) * n_columns, (STEPS,) * n_columns)
 
     @property
+    def narrow(self) -> tuple[int, ...]:
+        """The columns in which not every value is inside."""
+        ends = zip(self.lower, self.upper, strict=True)
+        return tuple(axis for axis, end in enumerate(ends) if end != (-STEPS, STEPS))
+
+    @property
     def middle(self) -> npt.NDArray[np.float64]:
         """The middle, in scaled units."""
         return np.asarray((np.array(self.lower) + np.array(self.upper)) / (2 * STEPS))
@@ -198,8 +204,8 @@ class Windows:
     def _from_rows(self, chunk: Chunk) -> Integers:
         inside = np.ones(chunk.n_rows, dtype=np.bool_)
         keys = np.zeros(chunk.n_rows, dtype=np.int64)
-        for axis, values in enumerate(chunk.columns):
-            steps = self._steps(values)
+        for axis in sorted({*self.axes, *self.region.narrow}):
+            steps = self._steps(chunk.columns[axis])
             if axis not in self.axes:
                 inside &= (steps >= self.region.lower[axis]) & (steps <= self.region.upper[axis])
                 continue
@@ -356,9 +362,9 @@ class Inside:
     def assign(self, columns: Columns, metric: Metric) -> Labels:  # noqa: ARG002
         """Return 1 for rows inside."""
         inside = np.ones(columns.shape[1], dtype=np.bool_)
-        for values, low, high in zip(columns, self.region.lower, self.region.upper, strict=True):
-            steps = (values * np.float32(STEPS)).astype(np.int64)
-            inside &= (steps >= low) & (steps <= high)
+        for axis in self.region.narrow:
+            steps = (columns[axis] * np.float32(STEPS)).astype(np.int64)
+            inside &= (steps >= self.region.lower[axis]) & (steps <= self.region.upper[axis])
         return inside.astype(np.int32)
 
     def describe(self) -> str:
