@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from shoal import DPLloyd, GridSynopsis
+from shoal import DPLloyd, GridSynopsis, PrivateCoreset
 from shoal.algorithms import REGISTRY, Status
 from shoal.audit import pair_loss
 from shoal.audit.canaries import CANARIES, canary
@@ -69,6 +69,24 @@ def test_a_synopsis(resolution):
         found = pair_loss(transcript, pair.D, pair.D_prime)
         assert found.passed, found
         assert found.what == "2 of 2 questions"
+
+
+@pytest.mark.parametrize("search", ["windows", "published"])
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.filterwarnings("ignore::shoal.errors.MostlyNoise")
+def test_a_coreset(search, neighbours, delta):
+    # The transcript says which rows are taken away, so the loss is computed down to the last round.
+    rng = np.random.default_rng(0)
+    D = rng.choice([-0.9, 0.0, 0.3, 1.0], (60, 2))
+    D_prime = np.vstack([D[1:], [0.3, -0.9]]) if neighbours == "replace" else D[1:]
+    model = PrivateCoreset(2, epsilon=30.0, delta=delta, bounds=(-1, 1), search=search, neighbours=neighbours)
+    assert audit_model_contents(model, seed=0).passed
+    for one, other in ((D, D_prime), (D_prime, D)):
+        transcript = model.set_params(random_state=0).fit(one).release_.parts[0].transcript
+        found = pair_loss(transcript, one, other)
+        assert found.passed, found
+        assert found.true > 0.02 * found.charged
 
 
 @pytest.mark.parametrize("noise", ["laplace", "split"])

@@ -59,6 +59,14 @@ def test_rows_to_take_from_the_exact_number_would_tell_it():
     assert len(apart) == 40  # every neighbour, by the last weights at the latest
 
 
+def test_a_share_of_the_exact_number_lets_neighbours_drift_apart():
+    # 15 rows lose 5, 16 lose 6: what is left differs in a row gone and a row come, which is two rows.
+    rows, centre = [(i * 2**16,) for i in range(15)], np.zeros(1, dtype=np.int64)
+    more = [*rows, (STEPS,)]
+    few, many = (left(table, 1, centre, 3 * len(table) // 8, None) for table in (rows, more))
+    assert (few - many).total() + (many - few).total() == 2
+
+
 def largest_balls(rows, radius, t):
     """t L(r) by its definition: the t largest of min(B_r(x), t) over rows x."""
     balls = [sum(max(abs(a - c), abs(b - e)) <= radius for c, e in rows) for a, b in rows]
