@@ -10,7 +10,7 @@ from shoal import Accountant, ProjectedKMeans, verify
 from shoal.algorithms.cube_tree import candidates, grow, leaves
 from shoal.algorithms.local_swap import local_swap
 from shoal.algorithms.projected import ProjectedClustering
-from shoal.algorithms.recovery import Recovery, lift, shrunk
+from shoal.algorithms.recovery import Recovery, lift, shrunk, zero_of
 from shoal.errors import InvalidInput, MostlyNoise
 from shoal.estimators.explain import explain
 from shoal.queries import Ball, Box, Cubes, NoisySums, Projection
@@ -256,3 +256,33 @@ def test_bad_parameters_spend_nothing(how, words):
     with pytest.raises(InvalidInput, match=words):
         ProjectedKMeans(2, epsilon=1.0, bounds=(-1, 1), budget=budget, **how).fit(np.zeros((5, 2)))
     assert budget.spent == 0
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_centres_of_few_columns_are_found_in_many(delta, tmp_path):
+    # Text: 300 words, three topics of four words each, a row has about four.
+    rng = np.random.default_rng(0)
+    topic = rng.permutation(np.arange(9000) % 3)
+    X = np.zeros((9000, 300))
+    for j in range(3):
+        X[topic == j, 4 * j : 4 * j + 4] = rng.uniform(5, 10, ((topic == j).sum(), 4))
+    true = np.array([X[topic == j].mean(axis=0) for j in range(3)])
+    how = {"delta": delta, "bounds": (0, 10), "n_directions": 8, "random_state": 0}
+    model = ProjectedKMeans(3, epsilon=1.0, sparsity=4, **how).fit(X)
+    assert ((model.cluster_centers_ > 0).sum(axis=1) <= 8).all()
+    assert error(model, true) < 0.05
+    # The same budget over all columns leaves more noise.
+    assert error(model, true) < 0.7 * error(ProjectedKMeans(3, epsilon=1.0, **how).fit(X), true)
+    model.release_.save(tmp_path / "release")
+    assert verify(tmp_path / "release").ok
+
+
+def test_zero_is_the_tables_own(behind_gate):
+    curator = behind_gate(np.zeros((1, 4)), bounds=([0, -1, 2, 5], [10, 1, 4, 5]))
+    assert zero_of(curator).tolist() == [-1.0, 0.0, -1.0, 0.0]
+
+
+def test_more_columns_than_there_are_cannot_be_picked():
+    X, centres = groups(2, 3, 2000)
+    model = ProjectedKMeans(2, epsilon=50.0, bounds=(-1, 1), sparsity=40, random_state=0).fit(X)
+    assert error(model, centres) < 0.05

@@ -42,6 +42,7 @@ ALGORITHMS = [
     LSHTree(3, max_iter=0, n_starts=2),
     LSHTree(1, max_iter=2, noise="laplace"),
     ProjectedClustering(3, n_starts=2),
+    ProjectedClustering(2, sparsity=1, n_starts=2),
     ProjectedClustering(3, n_directions=1, n_starts=2, n_shifts=2),
     ProjectedClustering(3, route="published", n_swaps=2, n_shifts=2, n_repeats=2, noise="laplace"),
     SampleAggregate(2),

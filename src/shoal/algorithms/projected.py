@@ -20,6 +20,7 @@ from shoal.algorithms.cube_tree import Level, candidates, grow, leaves, levels_f
 from shoal.algorithms.local_swap import local_swap
 from shoal.algorithms.recovery import Recovery
 from shoal.algorithms.rows import count_rows, fewest_rows
+from shoal.algorithms.sparse_recovery import SparseRecovery
 from shoal.errors import InvalidInput
 from shoal.postprocess import pack
 from shoal.postprocess.weighted_kmeans import weighted_kmeans
@@ -69,6 +70,9 @@ class ProjectedClustering:
         Repetitions of the whole, of which one is chosen privately.
     n_starts : int
         Starts of k-means on the counts.
+    sparsity : int, optional
+        How many columns of a row are not zero, about, in tables where most are: only so many columns of a
+        centre are chosen and summed (algorithm 5).
     noise : {"linf", "laplace", "split", "gaussian"}, optional
         Law of the noise of the sums.
     """
@@ -81,6 +85,7 @@ class ProjectedClustering:
     n_swaps: int | Literal["auto"] = "auto"
     n_repeats: int = 1
     n_starts: int = 10
+    sparsity: int | None = None
     noise: Noise | None = None
 
     def __post_init__(self) -> None:
@@ -116,7 +121,9 @@ class ProjectedClustering:
             spread = None
         else:
             image, sizes, spread = self._on_counts(projection, trees, n_rows, rng)
-        recovery = Recovery(n_rows, fewest, costs[-1], self.noise, spread)
+        recovery: Recovery | SparseRecovery = Recovery(n_rows, fewest, costs[-1], self.noise, spread)
+        if self.sparsity is not None:
+            recovery = SparseRecovery(self.sparsity, fewest, costs[-1], self.noise)
         clustering = recovery.run(curator, projection, image, sizes)
         return replace(clustering, n_iter=clustering.n_iter + sum(map(len, trees)))
 

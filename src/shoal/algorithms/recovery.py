@@ -58,6 +58,14 @@ def lift(projection: Projection, image: Array, metric: Array | None) -> Array:
     return np.clip(points, -1.0, 1.0)
 
 
+def zero_of(curator: Curator) -> Array:
+    """Return the table's own zero, or what of the bounds is nearest to it, in scaled units."""
+    bounds = curator.domain.bounds
+    lower, half = np.asarray(bounds.lower, dtype=np.float64), bounds.half_width
+    place = -(lower + half) / np.where(half > 0, half, 1.0)
+    return np.where(half > 0, np.clip(place, -1.0, 1.0), 0.0)
+
+
 def with_sizes(answer: NoisySums, sizes: NoisyCounts | None) -> NoisySums:
     """Average counts with what is known of them already, if that is better known.
 

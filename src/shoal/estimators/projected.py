@@ -39,6 +39,9 @@ class ProjectedKMeans(PrivateKMeans):
         Repetitions with other projections, of which one is chosen privately.
     n_starts : int
         Starts of k-means on the tree's counts.
+    sparsity : int, optional
+        How many columns of a row are not zero, about, in a table where most cells are zero: centres then have
+        twice as many columns that are not, chosen privately for each group.
     noise : {"auto", "linf", "laplace", "split", "gaussian"}
         Law of the noise of the sums.
     **common
@@ -69,6 +72,7 @@ class ProjectedKMeans(PrivateKMeans):
         n_swaps: int | Literal["auto"] = "auto",
         n_repeats: int = 1,
         n_starts: int = 10,
+        sparsity: int | None = None,
         noise: Literal["auto"] | Noise = "auto",
         **common: Unpack[Common],
     ) -> None:
@@ -80,6 +84,7 @@ class ProjectedKMeans(PrivateKMeans):
         self.n_swaps = n_swaps
         self.n_repeats = n_repeats
         self.n_starts = n_starts
+        self.sparsity = sparsity
         self.noise = noise
 
     def _algorithm(self, budget: Pure | Approx) -> Algorithm:
@@ -92,6 +97,7 @@ class ProjectedKMeans(PrivateKMeans):
             n_swaps=_auto_or_count(self.n_swaps, "n_swaps"),
             n_repeats=check_count(self.n_repeats, "n_repeats"),
             n_starts=check_count(self.n_starts, "n_starts"),
+            sparsity=None if self.sparsity is None else check_count(self.sparsity, "sparsity"),
             noise=check_noise(self.noise, budget),
         )
 

@@ -7,6 +7,7 @@ charged before it is answered, and the answer is already noisy.
 from shoal.queries.aggregates import Ball, Box, Direction, Offset, RowStat, Value, WithCost
 from shoal.queries.answers import Chosen, NoisyCounts, NoisyMeans, NoisySums, NotPrivate, SparseCounts
 from shoal.queries.cell_losses import CellLoss, OffsetCost
+from shoal.queries.coordinates import CoordinateMass, Picked
 from shoal.queries.cubes import Cubes
 from shoal.queries.curator import Curator
 from shoal.queries.hyperplanes import Hyperplanes
@@ -33,6 +34,7 @@ __all__ = [
     "CellLoss",
     "Chosen",
     "ClusterCost",
+    "CoordinateMass",
     "Cubes",
     "Curator",
     "Direction",
@@ -54,6 +56,7 @@ __all__ = [
     "OffsetCost",
     "Outer",
     "Partition",
+    "Picked",
     "Projected",
     "ProjectedLoss",
     "Projection",

@@ -21,6 +21,7 @@ from shoal.queries.aggregates import Change, Direction, Offset, RowStat, WithCos
 from shoal.queries.answers import Chosen, NoisyCounts, NoisyMeans, NoisySums, NotPrivate, SparseCounts
 from shoal.queries.blocks import BlockMeans, draw_blocks, exact_block_totals
 from shoal.queries.choices import ChoiceLaw
+from shoal.queries.coordinates import Picked
 from shoal.queries.curator import Curator
 from shoal.queries.held import HeldRows, exact_sum, exact_without_nearest, hold
 from shoal.queries.moments import Outer
@@ -300,6 +301,8 @@ def _sums(
 
 
 def _check_anchors(partition: Partition, of: RowStat | None, n_columns: int) -> None:
+    if isinstance(of, Picked) and len(of.columns) != partition.n_cells:
+        raise InvalidInput(f"columns are picked for {len(of.columns)} cells; there are {partition.n_cells}")
     offset = of.of if isinstance(of, WithCost | Outer) else of
     if isinstance(offset, Offset | Direction) and offset.anchors.shape != (partition.n_cells, n_columns):
         raise InvalidInput(

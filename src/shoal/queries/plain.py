@@ -21,6 +21,7 @@ import numpy.typing as npt
 from shoal.errors import InvalidRelease
 from shoal.queries.aggregates import Direction, Offset, RowStat, Value, WithCost
 from shoal.queries.cell_losses import CellLoss, OffsetCost
+from shoal.queries.coordinates import CoordinateMass, Picked
 from shoal.queries.cubes import Cubes
 from shoal.queries.hyperplanes import Hyperplanes
 from shoal.queries.losses import ClusterCost, Loss
@@ -36,9 +37,9 @@ Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
 MEMBERS: dict[type, tuple[type, ...]] = {
     Partition: (Cubes, Grid, Hyperplanes, Inside, Marginal, Projected, SubCells, Voronoi),
     Keyed: (Cubes, Grid, Projected),
-    RowStat: (Direction, Offset, Outer, Squares, Value, WithCost),
+    RowStat: (Direction, Offset, Outer, Picked, Squares, Value, WithCost),
     Loss: (BoxCount, ClusterCost, GoodRadius, ProjectedLoss, SwapCost, WindowSize),
-    CellLoss: (OffsetCost,),
+    CellLoss: (CoordinateMass, OffsetCost),
 }
 """Which values may stand for a protocol. A new kind of partition, statistic or loss is one name here."""
 

@@ -106,7 +106,8 @@ def _size_reach(law: Law, count_sd: float, dimension: int) -> float:
 
 
 def _is_its_ratio(clustering: Clustering, answer: NoisySums, anchors: Array) -> bool:
-    if not np.array_equal(clustering.sizes, answer.counts):
+    same = answer.sums.shape == clustering.centres.shape
+    if not same or not np.array_equal(clustering.sizes, answer.counts):
         return False
     known = np.isfinite(clustering.centre_sd)
     with np.errstate(divide="ignore", invalid="ignore"):
