@@ -2,16 +2,54 @@
 
 from __future__ import annotations
 
-from shoal.bench.claims import Claim, better, order
+import math
+from collections.abc import Callable
+
+from shoal.bench.claims import Claim, Verdict, better, order
 from shoal.bench.experiment import Data, Experiment, Method, Quick, Sweep
+from shoal.bench.results import Results
 
 _BALCAN = "Balcan et al. 2017"
 
-_THEIRS = Method.of("Balcan et al.", "projected", neighbours="replace")
+# As published but for the repairs (docs/proofs/projected.md), and as it comes.
+_THEIRS = Method.of("Balcan et al.", "projected", route="published", neighbours="replace")
+_OURS = Method.of("ProjectedKMeans", "projected", neighbours="replace")
 _SULQ = Method.of("DPLloyd, Laplace", "lloyd", noise="laplace", neighbours="replace")
 _SUGRID = Method.of("EUGkM", "grid", resolution="theta", neighbours="replace")
 _SANDA = Method.of("GkM", "sample-aggregate", neighbours="replace")
 _VARIATES = Method.of("k-variates++", "k-variates")
+
+# Table 1: objectives over that of k-means++, 2.636e5.
+_RATIOS = {"EUGkM": 1.001, "DPLloyd, Laplace": 1.11, "Balcan et al.": 1.13, "GkM": 10.7}
+_MINUTES_AT_5_COLUMNS = 15
+
+
+def _no_higher(expected: dict[str, float], slack: float = 0.1) -> Callable[[Results], Verdict]:
+    """Check that every method's mean ratio to the best non-private cost is no higher than published."""
+
+    def check(results: Results) -> Verdict:
+        found = {label: results.where(method=label).mean("ratio") for label in expected}
+        if not all(math.isfinite(ratio) for ratio in found.values()):
+            return Verdict("not testable here", "there are no costs of the best non-private solution")
+        told = ", ".join(
+            f"{label} {found[label]:.3f} ({ratio:g} published)" for label, ratio in expected.items()
+        )
+        holds = all(ratio <= (1 + slack) * expected[label] for label, ratio in found.items())
+        return Verdict("holds" if holds else "does not hold", told)
+
+    return check
+
+
+def _faster(label: str, times: float, seconds: float) -> Callable[[Results], Verdict]:
+    """Check that a method takes at most so many seconds over so many times."""
+
+    def check(results: Results) -> Verdict:
+        found = results.where(method=label).mean("seconds")
+        told = f"{label} takes {found:.1f} s, {seconds / found:.0f} times less than {seconds:g} s"
+        return Verdict("holds" if found * times <= seconds else "does not hold", told)
+
+    return check
+
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
@@ -19,7 +57,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         title="All approaches on a small mixture of Gaussians",
         paper=f"{_BALCAN}, table 1",
         data=(Data.of("balcan_gaussians", d=3, k=4),),
-        methods=(_SUGRID, _SULQ, _THEIRS, _VARIATES, _SANDA),
+        methods=(_SUGRID, _SULQ, _THEIRS, _OURS, _VARIATES, _SANDA),
         sweep=Sweep("epsilon", (0.5,)),
         runs=50,
         quick=Quick(10),
@@ -30,15 +68,32 @@ EXPERIMENTS: tuple[Experiment, ...] = (
                 ("EUGkM", "DPLloyd, Laplace", "Balcan et al.", "k-variates++", "GkM"),
                 order(("EUGkM", "DPLloyd, Laplace", "Balcan et al.", "k-variates++", "GkM")),
             ),
+            Claim(
+                "The same without k-variates++",
+                tuple(_RATIOS),
+                order(tuple(_RATIOS)),
+            ),
+            Claim(
+                "Objectives are 1.001, 1.11, 1.13 and 10.7 times that of k-means++, or less",
+                tuple(_RATIOS),
+                _no_higher(_RATIOS),
+            ),
+            Claim(
+                "Sample and aggregate is worse than theirs",
+                ("Balcan et al.", "GkM"),
+                better("Balcan et al.", "GkM"),
+            ),
         ),
-        note="What must hold is the order and the ratios to k-means++: 1.001, 1.11, 1.13, 5.27, 10.7.",
+        note="Published ratios to k-means++: Su's grid 1.001, SuLQ 1.11, theirs 1.13, k-variates++ 5.27, "
+        "sample and aggregate 10.7. SuLQ starts from packed spheres here, which often catch it on these four "
+        "groups. The authors' code spends more than epsilon (docs/proofs/projected.md); this does not.",
     ),
     Experiment(
         name="balcan-figure-2",
         title="MNIST against k, epsilon = 0.5",
         paper=f"{_BALCAN}, figure 2",
         data=(Data.of("mnist"),),
-        methods=(_THEIRS, _VARIATES),
+        methods=(_THEIRS, _OURS, _VARIATES),
         sweep=Sweep("k", (2, 3, 4, 5)),
         runs=10,
         epsilon=0.5,
@@ -55,7 +110,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         title="CIFAR-10 features against k",
         paper=f"{_BALCAN}, figure 3",
         data=(Data.of("cifar10_resnet18_3class"),),
-        methods=(_THEIRS, _SULQ),
+        methods=(_THEIRS, _OURS, _SULQ),
         sweep=Sweep("k", (2, 4, 8, 16, 32, 64)),
         runs=10,
         epsilon=0.5,
@@ -74,7 +129,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         title="32 Gaussians against d, epsilon = 0.5",
         paper=f"{_BALCAN}, figure 4",
         data=(Data.of("balcan_gaussians", k=32),),
-        methods=(_THEIRS, _SUGRID, _SULQ),
+        methods=(_THEIRS, _OURS, _SUGRID, _SULQ),
         sweep=Sweep("d", (5, 50, 500, 5000)),
         runs=10,
         epsilon=0.5,
@@ -92,7 +147,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         title="8 to 64 Gaussians in 100 columns, epsilon = 0.5",
         paper=f"{_BALCAN}, figure 5",
         data=(Data.of("balcan_gaussians", d=100),),
-        methods=(_THEIRS, _SULQ),
+        methods=(_THEIRS, _OURS, _SULQ),
         sweep=Sweep("k", (8, 16, 32, 64)),
         runs=10,
         epsilon=0.5,
@@ -102,6 +157,37 @@ EXPERIMENTS: tuple[Experiment, ...] = (
                 "Theirs beats SuLQ",
                 ("Balcan et al.", "DPLloyd, Laplace"),
                 better("Balcan et al.", "DPLloyd, Laplace", share=0.8),
+            ),
+        ),
+    ),
+    Experiment(
+        name="balcan-time",
+        title="Run time on 32 Gaussians in 5 columns, epsilon = 0.5",
+        paper=f"{_BALCAN}, section 6.4",
+        data=(Data.of("balcan_gaussians", k=32),),
+        methods=(_THEIRS, _OURS, _SUGRID),
+        sweep=Sweep("d", (5,)),
+        runs=5,
+        metrics=("seconds", "memory"),
+        epsilon=0.5,
+        alone=True,
+        quick=Quick(3),
+        note="Published: theirs within 15 minutes, Su's grid more than 5 hours.",
+        claims=(
+            Claim(
+                "Ours is at least 60 times faster than theirs was",
+                ("ProjectedKMeans",),
+                _faster("ProjectedKMeans", 60, 60 * _MINUTES_AT_5_COLUMNS),
+            ),
+            Claim(
+                "So is theirs, here",
+                ("Balcan et al.",),
+                _faster("Balcan et al.", 60, 60 * _MINUTES_AT_5_COLUMNS),
+            ),
+            Claim(
+                "Su's grid is slower than theirs",
+                ("Balcan et al.", "EUGkM"),
+                better("Balcan et al.", "EUGkM", metric="seconds"),
             ),
         ),
     ),
