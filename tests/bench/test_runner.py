@@ -15,7 +15,7 @@ from rich.console import Console
 from shoal import datasets
 from shoal.bench import measure as measuring
 from shoal.bench.experiment import Data, Method
-from shoal.bench.measure import measure, nicv
+from shoal.bench.measure import costs, measure, nicv
 from shoal.bench.plan import plan, references
 from shoal.bench.report import build
 from shoal.bench.runner import run
@@ -194,6 +194,8 @@ def test_nicv_is_the_mean_squared_distance():
     rows, centres = rng.uniform(-1, 1, (300, 4)), rng.uniform(-1, 1, (5, 4))
     plain = ((rows[:, None] - centres) ** 2).sum(axis=2).min(axis=1).mean()
     assert nicv(rows, centres) == pytest.approx(plain, rel=1e-12)
+    distances = np.sqrt(((rows[:, None] - centres) ** 2).sum(axis=2)).min(axis=1)
+    assert costs(rows, centres)[1] == pytest.approx(distances.mean(), rel=1e-9)
 
 
 def test_the_error_of_a_round_is_measured_and_predicted():

@@ -14,7 +14,7 @@ from shoal.errors import InvalidInput
 
 Over: TypeAlias = Literal["epsilon", "k", "d", "n"]
 Metric: TypeAlias = Literal[
-    "nicv", "ratio", "excess", "cost_gap", "seconds", "memory", "centre_error", "points"
+    "nicv", "ratio", "excess", "cost_gap", "distance", "seconds", "memory", "centre_error", "points"
 ]
 Figure: TypeAlias = Literal["curves", "overview", "heatmap", "predicted"]
 
@@ -170,6 +170,7 @@ class Experiment:
         Runs of each method on each table at each value.
     metrics : tuple of str
         What is drawn: NICV, its ratio to the best non-private solution known, its excess over it, CostGap,
+        the mean distance (not squared),
         seconds, memory, the error of the centres of one round, or the weighted points they rest on. The
         first goes into the table.
     figures : tuple of str

@@ -6,7 +6,7 @@ import difflib
 
 from shoal.bench import papers
 from shoal.bench.claims import Claim, better, predicts, slope
-from shoal.bench.experiment import Data, Experiment, Method, Over, Quick, Sweep
+from shoal.bench.experiment import BASELINE, Data, Experiment, Method, Over, Quick, Sweep
 from shoal.errors import InvalidInput
 
 _EPSILONS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
@@ -88,6 +88,37 @@ _OURS = (
         delta=1e-6,
         figures=("overview", "curves"),
         quick=_QUICK,
+    ),
+    Experiment(
+        name="medians",
+        title="Mean distance, not squared: k-medians by its four routes, and k-means",
+        paper="ours",
+        data=tuple(map(Data.of, ("s1", "gowalla_poi", "image_rgb", "adult", "lifesci"))),
+        methods=(
+            *(
+                Method.of(f"KMedians, {route}", "medians", route=route)
+                for route in ("synopsis", "coreset", "swap", "gradient")
+            ),
+            Method.of("GridKMeans", "grid"),
+            Method.of("DPLloyd", "lloyd"),
+            Method.of("scikit-learn", BASELINE),
+        ),
+        sweep=Sweep("epsilon", (0.1, 0.5, 1.0, 4.0)),
+        runs=20,
+        metrics=("distance",),
+        quick=Quick(5),
+        claims=(
+            Claim(
+                "Medians of a grid lie nearer to the rows than its means do",
+                ("KMedians, synopsis", "GridKMeans"),
+                better("KMedians, synopsis", "GridKMeans", metric="distance"),
+            ),
+            Claim(
+                "Descent by unit pulls lies nearer to the rows than DPLloyd does",
+                ("KMedians, gradient", "DPLloyd"),
+                better("KMedians, gradient", "DPLloyd", metric="distance"),
+            ),
+        ),
     ),
     Experiment(
         name="against-k",

@@ -46,10 +46,12 @@ def measure(case: Case, threads: int | None, limit: float) -> Record:
         )
         peak = _peak_mb()
         scaled = _scaled(case.data.name, case.data.parameters, case.rows)
+        squared, distance = costs(scaled, found.centres)
         record |= {
             "rows": data.n_rows,
             "columns": data.n_columns,
-            "nicv": _finite(nicv(scaled, found.centres)),
+            "nicv": _finite(squared),
+            "distance": _finite(distance),
             "seconds": found.seconds,
         }
         if not case.method.algorithm.startswith("peer:"):  # a peer's memory is in another process
@@ -107,16 +109,28 @@ def nicv(scaled: Points, centres: Points) -> float:
     >>> nicv(np.array([[0.0], [1.0]]), np.array([[0.0]]))
     0.5
     """
+    return costs(scaled, centres)[0]
+
+
+def costs(scaled: Points, centres: Points) -> tuple[float, float]:
+    """Return the mean squared distance to the nearest centre, and the mean distance.
+
+    Examples
+    --------
+    >>> costs(np.array([[0.0], [0.5]]), np.array([[0.0]]))
+    (0.125, 0.25)
+    """
     if not len(scaled):
-        return math.nan
-    total = 0.0
+        return math.nan, math.nan
+    squared, plain = 0.0, 0.0
     step = max(1, _CHUNK // max(centres.shape))
     for start in range(0, len(scaled), step):
         rows = np.asarray(scaled[start : start + step], dtype=np.float64)
         # |x - c|^2 = |x|^2 - 2 x c + |c|^2; far from cancelling, since rows lie in [-1, 1]^d.
         gaps = (rows**2).sum(axis=1)[:, np.newaxis] - 2 * rows @ centres.T + (centres**2).sum(axis=1)
-        total += float(np.maximum(gaps.min(axis=1), 0.0).sum())
-    return total / len(scaled)
+        nearest = np.maximum(gaps.min(axis=1), 0.0)
+        squared, plain = squared + float(nearest.sum()), plain + float(np.sqrt(nearest).sum())
+    return squared / len(scaled), plain / len(scaled)
 
 
 def polish(scaled: Points, centres: Points) -> float:
