@@ -52,7 +52,7 @@ def test_a_release_verifies_and_costs_the_budget(route, tmp_path, blobs):
     want = {
         "synopsis": [Histogram] * 2,
         "swap": [Histogram] * 2 + [Select] * 4 + [Histogram],
-        "gradient": [Sums] * 8,
+        "gradient": [Histogram] * 2 + [Sums] * 4,
     }
     assert route == "coreset" or kinds == want[route]
     assert 1.999 < sum(charge.amount for charge in transcript.charges) <= 2
@@ -60,12 +60,16 @@ def test_a_release_verifies_and_costs_the_budget(route, tmp_path, blobs):
     assert verify(tmp_path / "release").ok
 
 
-def test_the_route_is_chosen_by_the_number_of_columns(behind_gate):
+def test_the_start_is_chosen_by_the_number_of_columns(behind_gate):
     few, many = behind_gate(np.zeros((10, 5))), behind_gate(np.zeros((10, 6)))
-    Medians(2).run(few)
-    Medians(2).run(many)
-    assert isinstance(few.transcript.entries[-2].question, Histogram)
-    assert isinstance(many.transcript.entries[-1].question.of, Direction)
+    for curator in (few, many):
+        Medians(2, n_starts=2).run(curator)
+        descent = [e for e in curator.transcript if isinstance(getattr(e.question, "of", None), Direction)]
+        assert len(descent) == 4
+        assert float(sum(e.charge.amount for e in descent)) == pytest.approx(0.6, rel=1e-4)
+        assert sum(charge.amount for charge in curator.transcript.charges) <= 1
+    assert len(few.transcript.charges) == 2 + 4  # a count and a grid
+    assert len(many.transcript.charges) > 2 + 4  # a ball after another
 
 
 def test_swaps_are_scored_by_distance(behind_gate, blobs):

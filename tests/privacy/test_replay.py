@@ -55,7 +55,7 @@ ALGORITHMS = [
     Genetic(3, population=20, survivors=4),
     Genetic(1, population=5, survivors=5, max_generations=2),
     Convergent(3),
-    Medians(3, n_starts=2),
+    Medians(3, "synopsis", n_starts=2),
     Medians(2, "swap", n_starts=2, sketch=GridSketch(2500)),  # sparse
     Medians(3, "gradient", noise="laplace"),
     Medians(2, "coreset", n_starts=2),

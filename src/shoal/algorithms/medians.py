@@ -6,6 +6,7 @@ Centres of least total distance, not squared, by one of four routes. Proof: docs
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Literal, TypeAlias
@@ -13,19 +14,19 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from shoal.accounting.plan import equal
+from shoal.accounting.plan import equal, portion
 from shoal.algorithms.clustering import Clustering
 from shoal.algorithms.coreset import CoresetSketch, coreset_clustering
 from shoal.algorithms.grid import GridSketch, grid_clustering
 from shoal.algorithms.local_swap import local_swap
 from shoal.algorithms.rows import count_rows, surely
 from shoal.algorithms.synopsis import Synopsis
-from shoal.postprocess import pack
+from shoal.errors import MostlyNoise
 from shoal.postprocess.recentre import smallest_count
 from shoal.queries import Curator, Direction, Noise, NoisySums, Voronoi
 
 Array = npt.NDArray[np.float64]
-Route: TypeAlias = Literal["auto", "synopsis", "coreset", "swap", "gradient"]
+Route: TypeAlias = Literal["gradient", "synopsis", "coreset", "swap"]
 
 # A grid is too coarse to find medians on in more columns than this.
 MOST_COLUMNS_OF_A_GRID = 5
@@ -36,22 +37,24 @@ SWAP_CANDIDATES = 3
 # Shares of the grid that candidates come from, and of the final sizes.
 SHARE_FOR_CANDIDATES = Fraction(1, 2)
 SHARE_FOR_SIZES = Fraction(1, 20)
-# Steps of the descent: the first, and the last as a share of the side of a cell if there were k equal ones.
-FIRST_STEP, LAST_STEP = 1.0, 0.1
+# Of the descent: the share that its start is paid with, and the first and the last step, as shares of the
+# side of a cell if there were k equal ones.
+SHARE_FOR_START = Fraction(2, 5)
+FIRST_STEP, LAST_STEP = 0.5, 0.1
 
 
 @dataclass(frozen=True)
 class Medians:
-    """k-medians on a noisy grid or a coreset, by private swaps, or by noisy descent.
+    """k-medians by noisy descent, on a noisy grid, on a coreset, or by private swaps.
 
     Parameters
     ----------
     n_clusters : int
         How many centres.
-    route : {"auto", "synopsis", "coreset", "swap", "gradient"}
-        k-medians on the cells of one noisy grid, or on the points of a private coreset, for free; private
-        choices of swaps among cells of a grid; or noisy descent, each row of unit pull, which no grid
-        limits. "auto" is "synopsis" in up to five columns, and "gradient" in more.
+    route : {"gradient", "synopsis", "coreset", "swap"}
+        Noisy descent, in which each row pulls with a strength of one, from a start on a grid or, in more than
+        five columns, a coreset; k-medians on the cells of a noisy grid or on the points of a private coreset
+        alone; or private choices of swaps among cells of a grid.
     max_iter : int
         Rounds of the descent.
     n_starts : int
@@ -63,38 +66,37 @@ class Medians:
     """
 
     n_clusters: int
-    route: Route = "auto"
-    max_iter: int = 8
+    route: Route = "gradient"
+    max_iter: int = 4
     n_starts: int = 10
     sketch: GridSketch = field(default_factory=GridSketch)
     noise: Noise | None = None
 
     def run(self, curator: Curator) -> Clustering:
-        """Take the route; which one is public."""
-        route = self.route
-        if route == "auto":
-            few = curator.domain.n_columns <= MOST_COLUMNS_OF_A_GRID
-            route = "synopsis" if few else "gradient"
-        if route == "gradient":
-            return self._descend(curator)
-        if route == "coreset":
-            sketch = CoresetSketch(self.n_clusters)
-            starts = curator.public_rng("starts on the coreset")
-            coreset = sketch.ask(curator)
-            return coreset_clustering(coreset, coreset.kmedians(self.n_clusters, starts, self.n_starts))
+        """Take the route."""
         self.sketch.check(curator.domain)
+        if self.route == "synopsis":
+            return self._on_grid(curator)
+        if self.route == "coreset":
+            return self._on_coreset(curator)
+        return self._swap(curator) if self.route == "swap" else self._descend(curator)
+
+    def _on_coreset(self, curator: Curator) -> Clustering:
+        starts = curator.public_rng("starts on the coreset")
+        coreset = CoresetSketch(self.n_clusters).ask(curator)
+        return coreset_clustering(coreset, coreset.kmedians(self.n_clusters, starts, self.n_starts))
+
+    def _on_grid(self, curator: Curator) -> Clustering:
         n_rows, rest = count_rows(curator)
-        if route == "synopsis":
-            synopsis = self.sketch.ask(curator, n_rows, self.n_clusters, rest)
-            return self._on(curator, synopsis)
-        return self._swap(curator, n_rows, rest)
+        return self._on(curator, self.sketch.ask(curator, n_rows, self.n_clusters, rest))
 
     def _on(self, curator: Curator, synopsis: Synopsis) -> Clustering:
         found = synopsis.kmedians(self.n_clusters, curator.public_rng("starts on the grid"), self.n_starts)
         return _without_errors(grid_clustering(curator, synopsis, found))
 
-    def _swap(self, curator: Curator, n_rows: float, rest: Fraction) -> Clustering:
+    def _swap(self, curator: Curator) -> Clustering:
         """Balcan et al., algorithm 3: swap centres for candidates, chosen by what distances they leave."""
+        n_rows, rest = count_rows(curator)
         for_grid, for_sizes = SHARE_FOR_CANDIDATES * rest, SHARE_FOR_SIZES * rest
         synopsis = self.sketch.ask(curator, n_rows, self.n_clusters, for_grid)
         begun = self._on(curator, synopsis)
@@ -106,13 +108,16 @@ class Medians:
         return replace(begun, centres=cells.centres, sizes=answer.counts, size_sd=answer.sd, n_iter=swaps)
 
     def _descend(self, curator: Curator) -> Clustering:
-        """Move each centre the way its rows pull, each with a strength of one, by ever smaller steps."""
+        """Start from a grid or a coreset, and move each centre the way its rows pull, each with one."""
         k, d, stretch = self.n_clusters, curator.domain.n_columns, curator.domain.stretch
-        centres = pack(k, d, curator.public_rng("starting centres"))
-        last = LAST_STEP * float(np.power(k, -1.0 / d))
+        part = curator.within(curator.domain.bounds, SHARE_FOR_START)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MostlyNoise)  # of a start, which is not yet the answer
+            centres = (self._on_grid if d <= MOST_COLUMNS_OF_A_GRID else self._on_coreset)(part).centres
+        side, shrink = float(np.power(k, -1.0 / d)), LAST_STEP / FIRST_STEP
         visited: list[Array] = []
-        for t, cost in enumerate(equal(self.max_iter)):
-            step = FIRST_STEP * (last / FIRST_STEP) ** (t / max(self.max_iter - 1, 1))
+        for t, cost in enumerate(portion(equal(self.max_iter), 1 - SHARE_FOR_START)):
+            step = side * FIRST_STEP * shrink ** (t / max(self.max_iter - 1, 1))
             cells = Voronoi(centres)
             answer = curator.sums(cells, of=Direction(centres, step), cost=cost, noise=self.noise)
             pull = _pull(answer)

@@ -25,15 +25,15 @@ class KMedians(PrivateKMeans):
         How many groups.
     epsilon : float
         Privacy loss allowed; smaller is more private.
-    route : {"auto", "synopsis", "coreset", "swap", "gradient"}
-        "synopsis": one noisy grid, then k-medians on its cells for free; "coreset": the same on the points of
-        a private coreset; "swap": a grid with half of the budget, then private swaps of centres (Balcan et
-        al.), which want many rows times epsilon; "gradient": noisy descent, in which each row pulls with a
-        strength of one. "auto" is "synopsis" in up to five columns, and "gradient" in more.
+    route : {"gradient", "synopsis", "coreset", "swap"}
+        "gradient": noisy descent, in which each row pulls with a strength of one, from a start on a grid or,
+        in more than five columns, a coreset, paid with two fifths of the budget; "synopsis" and "coreset":
+        the grid or the coreset alone, with the whole budget, then k-medians on it for free; "swap": a grid,
+        then private swaps of centres (Balcan et al.), which want many rows times epsilon.
     max_iter : int
         Rounds of the descent.
     n_starts : int
-        Starts of k-medians on the cells.
+        Starts of k-medians on the cells or points.
     resolution : int, "theta" or "k-aware"
         Cells a side of the grid, or the rule to find them by.
     theta : float
@@ -62,8 +62,8 @@ class KMedians(PrivateKMeans):
         n_clusters: int,
         *,
         epsilon: float,
-        route: Route = "auto",
-        max_iter: int = 8,
+        route: Route = "gradient",
+        max_iter: int = 4,
         n_starts: int = 10,
         resolution: Resolution = "theta",
         theta: float = 10.0,
@@ -88,7 +88,7 @@ class KMedians(PrivateKMeans):
     def _algorithm(self, budget: Pure | Approx) -> Algorithm:
         return Medians(
             n_clusters=check_count(self.n_clusters, "n_clusters"),
-            route=check_choice(self.route, "route", ("auto", "synopsis", "coreset", "swap", "gradient")),
+            route=check_choice(self.route, "route", ("gradient", "synopsis", "coreset", "swap")),
             max_iter=check_count(self.max_iter, "max_iter"),
             n_starts=check_count(self.n_starts, "n_starts"),
             sketch=GridSketch(self.resolution, self.theta),
