@@ -17,12 +17,13 @@ from shoal.accounting import Allowance, Budget, Charge
 from shoal.domain import STEPS, Domain
 from shoal.errors import InvalidInput
 from shoal.mechanisms import Entropy, public_seed
-from shoal.queries.aggregates import Change, Direction, Offset, RowStat, WithCost, exact_count
+from shoal.queries.aggregates import Change, Offset, RowStat, WithCost, exact_count
 from shoal.queries.answers import Chosen, NoisyCounts, NoisyMeans, NoisySums, NotPrivate, SparseCounts
 from shoal.queries.blocks import BlockMeans, draw_blocks, exact_block_totals
 from shoal.queries.choices import ChoiceLaw
 from shoal.queries.coordinates import Picked
 from shoal.queries.curator import Curator
+from shoal.queries.directions import Direction
 from shoal.queries.held import HeldRows, exact_sum, exact_without_nearest, hold
 from shoal.queries.moments import Outer
 from shoal.queries.noise import NoiseLaw

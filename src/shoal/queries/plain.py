@@ -19,16 +19,18 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import InvalidRelease
-from shoal.queries.aggregates import Direction, Offset, RowStat, Value, WithCost
+from shoal.queries.aggregates import Offset, RowStat, Value, WithCost
 from shoal.queries.cell_losses import CellLoss, OffsetCost
 from shoal.queries.coordinates import CoordinateMass, Picked
 from shoal.queries.cubes import Cubes
+from shoal.queries.directions import Direction
 from shoal.queries.hyperplanes import Hyperplanes
 from shoal.queries.losses import ClusterCost, Loss
 from shoal.queries.moments import Outer, Squares
-from shoal.queries.partitions import Grid, Keyed, Marginal, Partition, SubCells, Voronoi
+from shoal.queries.partitions import Grid, Keyed, Marginal, Partition, Voronoi
 from shoal.queries.projections import Projected, ProjectedLoss
 from shoal.queries.radius import GoodRadius
+from shoal.queries.subcells import SubCells
 from shoal.queries.swaps import SwapCost
 from shoal.queries.windows import BoxCount, Inside, WindowSize
 
