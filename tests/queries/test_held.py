@@ -141,6 +141,9 @@ def test_held_curators_in_line(behind_gate, blobs):
     assert count.counts == pytest.approx([500, 500, 500, 0], abs=80)
     kinds = [type(entry.question).__name__ for entry in curator.transcript]
     assert kinds == ["Hold", "WithoutNearest", "Histogram"]
+    all_rows = fewer.restored().histogram(Grid((2, 2)), cost=Fraction(1, 20))
+    assert all_rows.counts == pytest.approx([500] * 4, abs=250)
+    assert all_rows.counts.sum() == pytest.approx(2000, abs=300)
     replay = ReplayCurator(curator.transcript)
     again = replay.hold(Grid((64, 64))).without_nearest(np.array([0.6, 0.6]), 500)
     assert np.array_equal(again.histogram(Grid((2, 2)), cost=Fraction(9, 10)).counts, count.counts)
@@ -186,7 +189,7 @@ def test_weights_thin_the_rows(behind_gate):
 
     chunk = domain.encode(list(X.T), np.repeat([4.0, 1.0], 4000))
     for grid in (None, Grid((8, 8))):
-        held = hold(HeldRows(chunk), grid, SeededEntropy(0), weighted=True).chunk
+        held = hold(HeldRows(chunk, chunk), grid, SeededEntropy(0), weighted=True).chunk
         counts = np.ones(held.n_rows) if held.counts is None else held.counts
         assert counts[held.columns[0] < 0].sum() == 4000  # at the maximum: always kept
         assert counts[held.columns[0] > 0].sum() == pytest.approx(1000, abs=120)

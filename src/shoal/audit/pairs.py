@@ -27,6 +27,7 @@ from shoal.queries.questions import (
     Histogram,
     Hold,
     Question,
+    Restore,
     Select,
     SelectEach,
     SparseHistogram,
@@ -75,7 +76,11 @@ def held_after(question: Question, source: Source, domain: Domain) -> Source:
             return held.hold(source, grid, SystemEntropy(), weighted=False)
         case WithoutNearest(centre, n):
             assert isinstance(source, held.HeldRows)
-            return held.HeldRows(held.exact_without_nearest(source.chunk, centre, n, domain.metric))
+            left = held.exact_without_nearest(source.chunk, centre, n, domain.metric)
+            return held.HeldRows(left, source.whole)
+        case Restore():
+            assert isinstance(source, held.HeldRows)
+            return held.HeldRows(source.whole, source.whole)
     return source
 
 

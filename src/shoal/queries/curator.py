@@ -30,9 +30,11 @@ from shoal.queries.questions import (
     Hold,
     PublicSeed,
     Question,
+    Restore,
     Select,
     SelectEach,
     SparseHistogram,
+    Step,
     Sums,
     WithoutNearest,
 )
@@ -110,7 +112,13 @@ class Curator(ABC):
             )
         return self._turn(WithoutNearest(to_steps(np.asarray(centre, dtype=np.float64)), n))
 
-    def _turn(self, step: Hold | WithoutNearest) -> Self:
+    def restored(self) -> Self:
+        """Return a curator of all rows that were held, none taken away. Free, and uses this one up."""
+        if not self._holds:
+            raise InvalidInput("there is nothing to restore: this curator holds no rows")
+        return self._turn(Restore())
+
+    def _turn(self, step: Step) -> Self:
         self._ask(step)
         inner = self.after(step)
         # A transcript is one line of questions: nobody can tell later whom an old curator was asked.
@@ -119,7 +127,7 @@ class Curator(ABC):
 
     def after(self, question: Question) -> Self:
         """Return the curator that answers what follows a question in a transcript. Free and public."""
-        if not isinstance(question, Hold | WithoutNearest):
+        if not isinstance(question, Step):
             return self
         inner = copy(self)
         inner._holds = True

@@ -27,9 +27,10 @@ _BUCKETS = 4096
 
 @dataclass(frozen=True, eq=False)
 class HeldRows:
-    """A source that holds all rows as one chunk."""
+    """A source that holds rows as one chunk, and all those that it began with."""
 
     chunk: Chunk
+    whole: Chunk
 
     def reduce(self, partial: Callable[[Chunk], T], combine: Callable[[T, T], T]) -> T:  # noqa: ARG002
         """Apply `partial` to the one chunk."""
@@ -71,11 +72,13 @@ def hold(source: Source, grid: Grid | None, entropy: Entropy, *, weighted: bool)
         Whether rows have weights.
     """
     if grid is not None and not weighted:
-        return HeldRows(_of_boxes(grid, source.reduce(lambda chunk: exact_count(grid, chunk, None), np.add)))
+        boxes = _of_boxes(grid, source.reduce(lambda chunk: exact_count(grid, chunk, None), np.add))
+        return HeldRows(boxes, boxes)
     chunks = source.reduce(lambda chunk: [chunk], lambda a, b: [*a, *b])
     kept = [chunk.columns if chunk.weights is None else _thinned(chunk, entropy) for chunk in chunks]
     whole = Chunk(np.concatenate(kept, axis=1))
-    return HeldRows(whole if grid is None else _of_boxes(grid, exact_count(grid, whole, None)))
+    whole = whole if grid is None else _of_boxes(grid, exact_count(grid, whole, None))
+    return HeldRows(whole, whole)
 
 
 def _thinned(chunk: Chunk, entropy: Entropy) -> npt.NDArray[np.float32]:

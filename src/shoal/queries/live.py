@@ -34,6 +34,7 @@ from shoal.queries.questions import (
     Hold,
     PublicSeed,
     Question,
+    Restore,
     Select,
     SelectEach,
     SparseHistogram,
@@ -108,7 +109,7 @@ class AnsweringCurator(Curator):
                 answer = self._published(question)
             case PublicSeed():
                 answer = self._seed()
-            case Hold() | WithoutNearest():
+            case Hold() | WithoutNearest() | Restore():
                 answer = 0
             case _:
                 assert_never(question)
@@ -217,7 +218,10 @@ class LiveCurator(AnsweringCurator):
             case WithoutNearest(centre, n):
                 assert isinstance(self._source, HeldRows)
                 left = exact_without_nearest(self._source.chunk, centre, n, self.domain.metric)
-                inner._source = HeldRows(left)
+                inner._source = HeldRows(left, self._source.whole)
+            case Restore():
+                assert isinstance(self._source, HeldRows)
+                inner._source = HeldRows(self._source.whole, self._source.whole)
         return inner
 
     def _pay(self, charge: Charge) -> None:

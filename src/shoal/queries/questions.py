@@ -116,7 +116,17 @@ class WithoutNearest:
         return f"without the {self.n} rows nearest to a public point"
 
 
-Free: TypeAlias = PublicSeed | Hold | WithoutNearest
+@dataclass(frozen=True)
+class Restore:
+    """Not a question: from here on all rows that were held are there again."""
+
+    def describe(self) -> str:
+        """Say it in a few words."""
+        return "all rows that were held"
+
+
+Step: TypeAlias = Hold | WithoutNearest | Restore
+Free: TypeAlias = PublicSeed | Step
 Question: TypeAlias = (
     Histogram | SparseHistogram | Sums | Select | SelectEach | BlockMeans | AsPublished | Free
 )

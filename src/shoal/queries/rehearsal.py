@@ -18,7 +18,9 @@ from shoal.queries.noise import NoiseLaw
 from shoal.queries.published import AsPublished
 from shoal.queries.questions import (
     Histogram,
+    Hold,
     Question,
+    Restore,
     Select,
     SelectEach,
     SparseHistogram,
@@ -47,13 +49,18 @@ class RehearsalCurator(AnsweringCurator):
 
     def __init__(self, domain: Domain, budget: Budget, rows: float, *, n_rows: int | None = None) -> None:
         super().__init__(domain, budget, n_rows, "rehearsal: nothing drawn")
-        self._rows = rows
+        self._rows = self._held = rows
 
     def after(self, question: Question) -> Self:
         """Return the curator that answers what follows, with some of its rows taken away."""
         inner = super().after(question)
-        if isinstance(question, WithoutNearest):
-            inner._rows = max(self._rows - question.n, 0.0)
+        match question:
+            case Hold():
+                inner._held = self._rows
+            case WithoutNearest(_, n):
+                inner._rows = max(self._rows - n, 0.0)
+            case Restore():
+                inner._rows = self._held
         return inner
 
     def _pay(self, charge: Charge) -> None:

@@ -34,6 +34,7 @@ from shoal.queries.questions import (
     Histogram,
     Hold,
     PublicSeed,
+    Restore,
     Select,
     SelectEach,
     SparseHistogram,
@@ -148,7 +149,7 @@ def _fits(entry: Entry, curator: ReplayCurator, d: int) -> bool:
             return _shaped(centres, k, d) and _shaped(visited, rounds, k, d)
         case PublicSeed(), int() as seed:
             return 0 <= seed < 2**128
-        case Hold() | WithoutNearest(), int() as nothing:
+        case Hold() | WithoutNearest() | Restore(), int() as nothing:
             return nothing == 0
     return False
 
