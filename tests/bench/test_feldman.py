@@ -28,7 +28,8 @@ def test_table_2_is_beaten_and_says_so():
     verdict = below_table_2(Results([record("Coreset", 0.1, cost_gap=0.25)]))
     assert verdict.outcome == "does not hold"
     assert "0.25 at 0.1" in verdict.why
-    assert blocks_feasible(Results([])).outcome == "does not hold"
+    assert blocks_feasible(Results([])).outcome == "holds"
+    assert "k = 10 needs 2.2" in blocks_feasible(Results([])).why
 
 
 def test_sizes_are_judged():

@@ -50,7 +50,7 @@ ALGORITHMS = [
     CoresetKMeans(2),
     KVariates(3),
     KVariates(3, GridSketch(2500), refine=True),
-    CoresetKMeans(1, search="published", n_starts=2),
+    CoresetKMeans(1, search="published", refine=False, n_starts=2),
     WithPrivateBounds(CoresetKMeans(2, n_starts=2)),
     Genetic(3, population=20, survivors=4),
     Genetic(1, population=5, survivors=5, max_generations=2),

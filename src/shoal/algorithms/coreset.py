@@ -24,6 +24,7 @@ from shoal.algorithms.rows import count_rows, fewest_rows
 from shoal.algorithms.small_ball import SHARE_FOR_MEAN, Search, SmallBall
 from shoal.domain import Bounds, Domain, Unit
 from shoal.errors import InvalidInput, MostlyNoise
+from shoal.postprocess import recentre
 from shoal.postprocess.weighted_kmeans import WeightedClustering, weighted_kmeans
 from shoal.postprocess.weighted_kmedians import weighted_kmedians
 from shoal.queries import Box, Curator, Offset, RehearsalCurator, Voronoi
@@ -32,14 +33,15 @@ Array: TypeAlias = npt.NDArray[np.float64]
 
 # A round finds a real place if its epsilon times the rows of its ball is about this. The paper's Table 2
 # shows 24 to 71; calibrated in docs/proofs/coreset.md.
-STRENGTH = 30.0
+STRENGTH = 15.0
 # Rounds go on until this share of the rows is represented, at least and at most.
 LEAST_COVER, MOST_COVER = 0.5, 0.98
 MOST_ROUNDS = 400
 # Standard deviation of a coordinate that is anywhere in [-1, 1].
 RANDOM_SD = 1 / math.sqrt(3)
-# What the rows that are left in the end are counted with.
-SHARE_FOR_LEFT = Fraction(1, 20)
+# What the last question is paid with: the mean of the rows around every point; or, without it, how many of
+# the rows that are left lie there.
+SHARE_FOR_MEANS, SHARE_FOR_LEFT = Fraction(1, 5), Fraction(1, 20)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,11 +138,20 @@ class CoresetSketch:
         for one or two columns.
     strength : float
         What the epsilon of a round times the rows of its ball must be at least.
+    refine : bool
+        Whether every point moves, in the end, to the noisy mean of all rows nearest to it, and gets their
+        number for its weight. The paper does not do that.
     """
 
     n_clusters: int
     search: Search = "windows"
     strength: float = STRENGTH
+    refine: bool = True
+
+    @property
+    def share_for_last(self) -> Fraction:
+        """What the last question is paid with."""
+        return SHARE_FOR_MEANS if self.refine else SHARE_FOR_LEFT
 
     def __post_init__(self) -> None:
         if self.search not in ("windows", "published"):
@@ -183,11 +194,11 @@ class CoresetSketch:
         largest = 1.0 if domain.max_weight is None else domain.max_weight
         weights = schedule(n_rows / largest, self.n_clusters)
         surely = fewest_rows(curator, n_rows, rest) / max(n_rows, 1.0)
-        for_left = SHARE_FOR_LEFT * rest
-        rounds, feasible = self.rounds(curator, [w * surely * largest for w in weights], rest - for_left)
+        for_last = self.share_for_last * rest
+        rounds, feasible = self.rounds(curator, [w * surely * largest for w in weights], rest - for_last)
         if not feasible:
             _warn(smallest_epsilon(n_rows / largest, self, curator.budget, domain.unit))
-        cost, weights = (rest - for_left) / rounds, weights[:rounds]
+        cost, weights = (rest - for_last) / rounds, weights[:rounds]
         ball = SmallBall(self.search, domain.n_columns, n_rows / largest)
         rng = curator.public_rng("columns to cut")
         held = curator.hold(ball.grid)
@@ -195,19 +206,38 @@ class CoresetSketch:
         for i, weight in enumerate(weights):
             points[i] = ball.find(held, weight, cost, rng)
             held = held.without_nearest(points[i], weight)
-        left = held.histogram(Voronoi(points), cost=for_left)
-        found = (np.array(weights) + np.maximum(left.counts, 0.0)) * largest
+        points, counts, count_sd = (
+            self._moved(held, points, for_last)
+            if self.refine
+            else self._completed(held, points, weights, for_last)
+        )
         return Coreset(
             points=Voronoi(points).centres,
-            weights=found,
+            weights=counts * largest,
             domain=domain,
             rows=n_rows,
-            weight_sd=left.sd * largest,
+            weight_sd=count_sd * largest,
             # A place chosen at random is as far off as any.
             point_sd=max(
                 self.point_sd(curator, weights[-1] * surely, cost) / largest, 0.0 if feasible else RANDOM_SD
             ),
         )
+
+    def _completed(
+        self, held: Curator, points: Array, weights: Sequence[int], cost: Fraction
+    ) -> tuple[Array, Array, float]:
+        """Add the rows that are left to the points they are nearest to."""
+        left = held.histogram(Voronoi(points), cost=cost)
+        return points, np.array(weights) + np.maximum(left.counts, 0.0), left.sd
+
+    def _moved(self, held: Curator, points: Array, cost: Fraction) -> tuple[Array, Array, float]:
+        """Move every point to the mean of all rows nearest to it; one with hardly any rows stays."""
+        # As far as the cells of so many points reach in an evenly filled domain.
+        reach = min(1.0, 2 * math.pow(len(points), -1 / points.shape[1]))
+        answer = held.restored().sums(Voronoi(points), of=Offset(points, Box(reach)), cost=cost)
+        shift = recentre(answer.sums, answer.counts, answer.count_sd, fallback=np.zeros_like(points))
+        # One row is the least a point can stand for.
+        return np.clip(points + shift, -1.0, 1.0), np.maximum(answer.counts, 1.0), answer.count_sd
 
     def point_sd(self, curator: Curator, rows: float, cost: Fraction) -> float:
         """Predict the noise of a coordinate of a point, for a window that holds its share of the domain."""
@@ -236,12 +266,12 @@ def smallest_epsilon(n_rows: float, sketch: CoresetSketch, budget: Budget, unit:
     --------
     >>> from shoal.accounting import budget_of
     >>> round(smallest_epsilon(100_000, CoresetSketch(5), budget_of(1.0), Unit()), 3)
-    0.071
+    0.042
     """
     weights = schedule(n_rows, sketch.n_clusters)
     rounds = _cover(weights, LEAST_COVER)
     curator = RehearsalCurator(Domain(Bounds.parse((-1, 1), 2), unit=unit), budget, n_rows)
-    now = effective_epsilon(curator, (1 - SHARE_FOR_LEFT) / rounds) * weights[rounds - 1]
+    now = effective_epsilon(curator, (1 - sketch.share_for_last) / rounds) * weights[rounds - 1]
     # Strength grows with epsilon, and with the square root of rho.
     if isinstance(budget, Approx):
         return epsilon_of(float(budget.amount) * (sketch.strength / now) ** 2, float(budget.delta))
@@ -296,6 +326,8 @@ class CoresetKMeans:
         How a small ball is found.
     strength : float
         What the epsilon of a round times the rows of its ball must be at least.
+    refine : bool
+        Whether points move to the means of the rows around them.
     n_starts : int
         Starts of k-means on the coreset.
     """
@@ -303,12 +335,13 @@ class CoresetKMeans:
     n_clusters: int
     search: Search = "windows"
     strength: float = STRENGTH
+    refine: bool = True
     n_starts: int = 30
 
     @property
     def sketch(self) -> CoresetSketch:
         """How the coreset is made."""
-        return CoresetSketch(self.n_clusters, self.search, self.strength)
+        return CoresetSketch(self.n_clusters, self.search, self.strength, self.refine)
 
     def run(self, curator: Curator) -> Clustering:
         """Make a coreset, then search it for free."""

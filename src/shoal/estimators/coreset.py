@@ -37,6 +37,9 @@ class PrivateCoreset(PrivateEstimator):
     strength : float
         What the epsilon of a round times the rows of its ball must be at least: the higher, the fewer and the
         surer points.
+    refine : bool
+        Whether every point moves, in the end, to the noisy mean of the rows nearest to it. Not in the paper,
+        and much better.
     **common
         As in :class:`shoal.estimators.parameters.CommonParameters`.
 
@@ -69,11 +72,13 @@ class PrivateCoreset(PrivateEstimator):
         epsilon: float,
         search: Search = "windows",
         strength: float = STRENGTH,
+        refine: bool = True,
         **common: Unpack[Common],
     ) -> None:
         super().__init__(n_clusters, epsilon=epsilon, **common)
         self.search = search
         self.strength = strength
+        self.refine = refine
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002 - scikit-learn's
         """Find the points of a coreset, privately.
@@ -103,7 +108,7 @@ class PrivateCoreset(PrivateEstimator):
     def _algorithm(self, budget: Pure | Approx) -> KMeansAlgorithm:
         """Check the parameters, and return what finds groups on such points: `explain` tells their errors."""
         sketch = _sketch(self, budget)
-        return KMeansAlgorithm(sketch.n_clusters, sketch.search, sketch.strength)
+        return KMeansAlgorithm(sketch.n_clusters, sketch.search, sketch.strength, sketch.refine)
 
 
 class CoresetKMeans(PrivateKMeans):
@@ -123,6 +128,8 @@ class CoresetKMeans(PrivateKMeans):
         How small balls are found; see :class:`PrivateCoreset`.
     strength : float
         What the epsilon of a round times the rows of its ball must be at least.
+    refine : bool
+        Whether the points move, in the end, to the noisy means of the rows nearest to them.
     n_starts : int
         Starts of k-means on the coreset, judged on its points alone.
     **common
@@ -152,18 +159,20 @@ class CoresetKMeans(PrivateKMeans):
         epsilon: float,
         search: Search = "windows",
         strength: float = STRENGTH,
+        refine: bool = True,
         n_starts: int = 30,
         **common: Unpack[Common],
     ) -> None:
         super().__init__(n_clusters, epsilon=epsilon, **common)
         self.search = search
         self.strength = strength
+        self.refine = refine
         self.n_starts = n_starts
 
     def _algorithm(self, budget: Pure | Approx) -> Algorithm:
         sketch = _sketch(self, budget)
         starts = check_count(self.n_starts, "n_starts")
-        return KMeansAlgorithm(sketch.n_clusters, sketch.search, sketch.strength, starts)
+        return KMeansAlgorithm(sketch.n_clusters, sketch.search, sketch.strength, sketch.refine, starts)
 
 
 def _sketch(estimator: Any, budget: Pure | Approx) -> CoresetSketch:
@@ -172,6 +181,7 @@ def _sketch(estimator: Any, budget: Pure | Approx) -> CoresetSketch:
         n_clusters=check_count(estimator.n_clusters, "n_clusters"),
         search=check_choice(estimator.search, "search", ("windows", "published")),
         strength=estimator.strength,
+        refine=bool(estimator.refine),
     )
     rows = estimator.n_rows
     if is_whole(rows) and rows >= 0:

@@ -22,7 +22,10 @@ TABLE_2 = {1: (0.02, 0.01, 0.007), 5: (0.8, 0.3, 0.15), 10: (3.5, 1.0, 0.6)}
 _BLOCK_ROWS = 10_000
 
 _CORESET = Method.of("Coreset", "coreset", neighbours="replace")
-_PUBLISHED = Method.of("Coreset, GoodRadius", "coreset", neighbours="replace", search="published")
+_PUBLISHED = Method.of(
+    "Coreset, GoodRadius", "coreset", neighbours="replace", search="published", refine=False, strength=30.0
+)
+_PLAIN = Method.of("Coreset, not refined", "coreset", neighbours="replace", refine=False, strength=30.0)
 _BLOCKS = Method.of("Coresets of blocks", "coreset-blocks", neighbours="replace")
 _GRID = Method.of("EUG grid", "grid", neighbours="replace", resolution="theta")
 _TAXI = (Data.of("nyc_taxi_2015_01_2m"),)
@@ -37,8 +40,8 @@ def feasible(n_rows: float, k: int) -> float:
 
     Examples
     --------
-    >>> 0.1 < feasible(1e5, 5) < 0.2
-    True
+    >>> round(feasible(1e5, 5), 2)
+    0.06
     """
     return smallest_epsilon(n_rows, CoresetSketch(k), budget_of(1.0, _DELTA), Unit("replace"))
 
@@ -153,7 +156,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             title=f"Error and size of the coreset against epsilon, k = {k}",
             paper=f"{_FELDMAN}, figure 5 and table 2",
             data=_TAXI,
-            methods=(_CORESET, _PUBLISHED),
+            methods=(_CORESET, _PLAIN, _PUBLISHED),
             sweep=Sweep("epsilon", (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)),
             runs=10,
             metrics=("cost_gap", "points"),
@@ -180,8 +183,13 @@ EXPERIMENTS: tuple[Experiment, ...] = (
                 ),
                 Claim(
                     "Choices among windows beat the published GoodRadius (ours)",
-                    ("Coreset", "Coreset, GoodRadius"),
-                    better("Coreset", "Coreset, GoodRadius"),
+                    ("Coreset, not refined", "Coreset, GoodRadius"),
+                    better("Coreset, not refined", "Coreset, GoodRadius"),
+                ),
+                Claim(
+                    "Means of the rows around the points make the coreset better (ours)",
+                    ("Coreset", "Coreset, not refined"),
+                    better("Coreset", "Coreset, not refined"),
                 ),
             ),
         )
