@@ -16,7 +16,7 @@ from shoal.domain import Domain
 from shoal.postprocess import pack
 from shoal.postprocess.k_variates import k_variates
 from shoal.postprocess.weighted_kmeans import WeightedClustering, lloyd, weighted_kmeans
-from shoal.postprocess.weighted_kmedians import spread, weighted_kmedians
+from shoal.postprocess.weighted_kmedians import nearest_centres, spread, weighted_kmedians
 from shoal.queries import Grid
 
 Array: TypeAlias = npt.NDArray[np.float64]
@@ -159,8 +159,7 @@ class Synopsis:
             return replace(found, masses=self._unbiased(found, rng))
         # Where a centre has little, the noise of its cells is as often below as above: keep both.
         stretch = self.domain.stretch
-        centres = found.centres * stretch
-        nearest = ((centres**2).sum(axis=1) - 2 * (points * stretch) @ centres.T).argmin(axis=1)
+        nearest = nearest_centres(points * stretch, found.centres * stretch)
         return replace(found, masses=np.bincount(nearest, self.counts, n_clusters).astype(np.float64))
 
     def spread(self, n: int, rng: np.random.Generator) -> Array:

@@ -98,17 +98,36 @@ def sub_seeds(n: int, n_columns: int, rng: np.random.Generator) -> Array:
     >>> np.abs(sub_seeds(5, 1, np.random.default_rng(0))).ravel().round(3)
     array([1.   , 1.   , 0.5  , 0.5  , 0.333])
     """
-    turn = np.linalg.qr(rng.normal(size=(n_columns, n_columns)))[0]
-    if n == 1:
-        return turn[:1]
     if n <= n_columns + 1:
-        corners = np.eye(n) - 1 / n
-        # The corners lie in a plane of n - 1 dimensions; these are their coordinates in it.
-        flat = corners @ np.linalg.svd(corners)[2][: n - 1].T
-        return np.asarray(flat / np.linalg.norm(flat, axis=1, keepdims=True) @ turn[: n - 1])
-    axes = np.stack([turn, -turn], axis=1).reshape(-1, n_columns)
-    rings = [axes / (ring + 1) for ring in range(-(-n // len(axes)))]
+        axes = _orthogonal(max(n - 1, 1), n_columns, rng)
+        return axes if n == 1 else np.asarray((_simplex(n)[:, :, np.newaxis] * axes).sum(axis=1))
+    axes = _orthogonal(n_columns, n_columns, rng)
+    both = np.stack([axes, -axes], axis=1).reshape(-1, n_columns)
+    rings = [both / (ring + 1) for ring in range(-(-n // len(both)))]
     return np.concatenate(rings)[:n]
+
+
+def _simplex(n: int) -> Array:
+    """Return the corners of a regular simplex as unit vectors of n - 1 columns (Helmert's matrix)."""
+    corners = np.zeros((n, n - 1))
+    for j in range(1, n):
+        corners[:j, j - 1] = 1 / math.sqrt(j * (j + 1))
+        corners[j, j - 1] = -j / math.sqrt(j * (j + 1))
+    return corners * math.sqrt(n / (n - 1))
+
+
+def _orthogonal(n: int, n_columns: int, rng: np.random.Generator) -> Array:
+    """Return n random directions at right angles, by Gram and Schmidt.
+
+    In plain sums: those of a linear algebra library differ in their last bits from machine to machine, and a
+    release is run again elsewhere to verify it.
+    """
+    axes = rng.normal(size=(n, n_columns))
+    for i in range(n):
+        for other in axes[:i]:
+            axes[i] -= (axes[i] * other).sum() * other
+        axes[i] /= max(math.sqrt((axes[i] ** 2).sum()), 1e-300)
+    return axes
 
 
 def relative_noise(curator: Curator, answer: NoisySums, sizes: Array, radius: float) -> float:

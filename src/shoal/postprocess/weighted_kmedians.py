@@ -104,7 +104,8 @@ def _descend(
         labels = distances.argmin(axis=0)
         near = distances[labels, np.arange(len(points))]
         masses = np.bincount(labels, weights, len(centres)).astype(np.float64)
-        cost = float(weights @ near)
+        # Not a product of matrices, whose last bits depend on the machine: a release is run again elsewhere.
+        cost = float((weights * near).sum())
         if best is None or cost < best.cost:
             best = WeightedClustering(centres, masses, cost)
         pulls = weights / near
@@ -145,6 +146,11 @@ def spread(points: Array, weights: Array, n: int, rng: np.random.Generator) -> A
 def _draw(chances: Array, rng: np.random.Generator) -> int:
     total = np.cumsum(chances)
     return min(int(np.searchsorted(total, rng.uniform(0, total[-1]), side="right")), len(chances) - 1)
+
+
+def nearest_centres(points: Array, centres: Array) -> npt.NDArray[np.int64]:
+    """Return the nearest centre of every point, in coordinates in which distance is Euclidean."""
+    return np.asarray(_distances(points, centres, 0.0).argmin(axis=0))
 
 
 def _distances(points: Array, centres: Array, grain: float) -> Array:
