@@ -20,13 +20,13 @@ from shoal.accounting import Approx, Budget, epsilon_of
 from shoal.algorithms.bounds import SHARE_FOR_BOUNDS, estimate_bounds
 from shoal.algorithms.clustering import Clustering
 from shoal.algorithms.grid import effective_epsilon
+from shoal.algorithms.points import Coreset
 from shoal.algorithms.rows import count_rows, fewest_rows
 from shoal.algorithms.small_ball import SHARE_FOR_MEAN, Search, SmallBall
 from shoal.domain import Bounds, Domain, Unit
 from shoal.errors import InvalidInput, MostlyNoise
 from shoal.postprocess import recentre
-from shoal.postprocess.weighted_kmeans import WeightedClustering, weighted_kmeans
-from shoal.postprocess.weighted_kmedians import weighted_kmedians
+from shoal.postprocess.weighted_kmeans import WeightedClustering
 from shoal.queries import Box, Curator, Offset, RehearsalCurator, Voronoi
 
 Array: TypeAlias = npt.NDArray[np.float64]
@@ -42,67 +42,6 @@ RANDOM_SD = 1 / math.sqrt(3)
 # What the last question is paid with: the mean of the rows around every point; or, without it, how many of
 # the rows that are left lie there.
 SHARE_FOR_MEANS, SHARE_FOR_LEFT = Fraction(1, 5), Fraction(1, 20)
-
-
-@dataclass(frozen=True, eq=False)
-class Coreset:
-    """Released points with positive weights, in the scaled units of the domain.
-
-    Parameters
-    ----------
-    points : ndarray of shape (n_points, n_columns)
-        Points of [-1, 1]^d.
-    weights : ndarray of shape (n_points,)
-        How many rows each stands for; positive.
-    domain : Domain
-        What the points are scaled to.
-    rows : float
-        The public or noisy number of rows (their total weight where rows have weights).
-    weight_sd : float
-        Standard deviation of the noise in a weight.
-    point_sd : float
-        Predicted noise of a coordinate of a point, from public values.
-    """
-
-    points: Array
-    weights: Array
-    domain: Domain
-    rows: float
-    weight_sd: float
-    point_sd: float
-
-    def kmeans(self, n_clusters: int, rng: np.random.Generator, n_starts: int = 30) -> WeightedClustering:
-        """Find centres on the points, the best of many starts.
-
-        Parameters
-        ----------
-        n_clusters : int
-            How many centres; more than there are points is allowed.
-        rng : numpy Generator
-            Public randomness.
-        n_starts : int
-            Starts, judged on the coreset alone.
-        """
-        stretch = self.domain.stretch
-        return weighted_kmeans(self.points, self.weights, n_clusters, rng, n_starts=n_starts, stretch=stretch)
-
-    def kmedians(self, n_clusters: int, rng: np.random.Generator, n_starts: int = 10) -> WeightedClustering:
-        """Find centres of least distance, not squared, on the points; parameters as of :meth:`kmeans`."""
-        stretch = self.domain.stretch
-        return weighted_kmedians(
-            self.points, self.weights, n_clusters, rng, n_starts=n_starts, n_swaps=n_starts, stretch=stretch
-        )
-
-    def cost(self, centres: Array) -> float:
-        """Return the weighted sum of squared distances to the nearest of some centres, in scaled units.
-
-        Parameters
-        ----------
-        centres : ndarray of shape (n_clusters, n_columns)
-            In scaled units; they may lie outside the bounds.
-        """
-        gaps = (self.points[:, np.newaxis, :] - centres[np.newaxis, :, :]) * self.domain.stretch
-        return float(self.weights @ (gaps**2).sum(axis=2).min(axis=1))
 
 
 def schedule(n_rows: float, n_clusters: int) -> list[int]:

@@ -20,13 +20,14 @@ from shoal.queries.partitions import Grid, Keyed, Marginal, Partition, Voronoi
 from shoal.queries.projections import Projected, ProjectedLoss, Projection
 from shoal.queries.published import AsPublished
 from shoal.queries.radius import GoodRadius
+from shoal.queries.regions import Inside, Region
 from shoal.queries.rehearsal import RehearsalCurator
 from shoal.queries.replay import ReplayCurator
 from shoal.queries.source import Source
 from shoal.queries.subcells import SubCells
 from shoal.queries.swaps import SwapCost
 from shoal.queries.transcript import Transcript
-from shoal.queries.windows import BoxCount, HeldLoss, Inside, Region, Windows, WindowSize
+from shoal.queries.windows import BoxCount, HeldLoss, Windows, WindowSize
 
 __all__ = [
     "AsPublished",

@@ -30,9 +30,10 @@ from shoal.queries.moments import Outer, Squares
 from shoal.queries.partitions import Grid, Keyed, Marginal, Partition, Voronoi
 from shoal.queries.projections import Projected, ProjectedLoss
 from shoal.queries.radius import GoodRadius
+from shoal.queries.regions import Inside
 from shoal.queries.subcells import SubCells
 from shoal.queries.swaps import SwapCost
-from shoal.queries.windows import BoxCount, Inside, WindowSize
+from shoal.queries.windows import BoxCount, WindowSize
 
 Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
 

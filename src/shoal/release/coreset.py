@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.accounting import Approx, Pure
-from shoal.algorithms.coreset import Coreset, PrivateCoreset
+from shoal.algorithms.coreset import PrivateCoreset
+from shoal.algorithms.points import Coreset
 from shoal.domain import Domain
 from shoal.errors import InvalidInput, InvalidRelease, ReplayMismatch
 from shoal.queries import ReplayCurator, Transcript
