@@ -229,7 +229,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         k=5,
         quick=Quick(4),
         note="Feldman et al. 2009, whose coreset is a grid of noisy counts around centres, is not to be had; "
-        "the flat grid of Su et al. stands beside it for size and signs.",
+        "KMedians on a noisy grid stands in for it, and the flat grid of Su et al. for size and signs.",
         claims=(
             Claim(
                 "Smaller error than the coreset of 2009",
