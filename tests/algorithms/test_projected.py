@@ -11,9 +11,12 @@ from shoal.algorithms.cube_tree import candidates, grow, leaves
 from shoal.algorithms.local_swap import local_swap
 from shoal.algorithms.projected import ProjectedClustering
 from shoal.algorithms.recovery import Recovery, lift, shrunk, zero_of
+from shoal.domain import Unit
 from shoal.errors import InvalidInput, MostlyNoise
 from shoal.estimators.explain import explain
 from shoal.queries import Ball, Box, Cubes, NoisySums, Projection
+from shoal.queries.aggregates import Change
+from shoal.queries.noise import Block, loss
 from shoal.queries.questions import Histogram, Select, SparseHistogram, Sums
 
 
@@ -73,6 +76,14 @@ def test_shares_are_those_of_the_paper(behind_gate):
     assert float(spent[Sums]) == pytest.approx(30 / 5, rel=1e-5)
     assert float(spent[Histogram]) == pytest.approx(30 / 5, rel=1e-5)
     assert float(spent[Select]) == pytest.approx(2 * 30 / 5, rel=1e-5)  # swaps and the choice
+
+
+def test_the_authors_recovery_costs_far_more_than_it_says():
+    # Laplace noise for the sensitivity of one column, on all columns of rows in a ball; one is replaced.
+    d, e = 784, Fraction(1, 100)
+    change = Change(2**20, d, ball=True, extras=())
+    published = (Block("laplace", e / change.width, d),)
+    assert loss(published, change, Unit("replace"), "epsilon") == 2 * 28 * e  # 2 sqrt(d) times epsilon
 
 
 def test_a_tree_asks_a_fixed_number_of_levels_and_counts_the_root_too(behind_gate):
