@@ -196,3 +196,15 @@ def test_a_noisy_number_of_rows_warns_with_the_smallest_epsilon(blobs):
     with pytest.warns(MostlyNoise) as said:
         CoresetKMeans(5, epsilon=0.05, bounds=(-1, 1)).fit(blobs)
     assert any("epsilon of at least" in str(warning.message) for warning in said)
+
+
+@pytest.mark.parametrize("columns", [2, 3])
+@pytest.mark.filterwarnings("ignore::shoal.errors.MostlyNoise")
+def test_the_same_however_rows_are_cut_and_ordered(behind_gate, blobs, columns):
+    rows = np.column_stack([blobs, blobs[:, 0] * blobs[:, 1]])[:, :columns]
+    whole = CoresetKMeans(2, epsilon=1.0, bounds=(-1, 1))._plan()[1]
+    found = [
+        whole.run(behind_gate(table, chunk_rows=cut, threads=threads)).centres.tobytes()
+        for table, cut, threads in ((rows, 65_536, 1), (rows, 300, 2), (rows[::-1].copy(), 77, 1))
+    ]
+    assert found[0] == found[1] == found[2]
