@@ -86,9 +86,9 @@ def with_sizes(answer: NoisySums, sizes: NoisyCounts | None) -> NoisySums:
 def shrunk(answer: NoisySums, towards: Array) -> Array:
     """Divide sums by counts, and move what noise has drowned back to where rows were grouped.
 
-    In many columns noise may be wider than the domain. How far centres truly lie from the points is told by
-    how far they seem to lie, less the noise; an average of the two, weighted by their variances, errs least
-    (James and Stein 1961).
+    In many columns noise may be wider than the domain. Groups lie around the mean of all rows, which has less
+    noise than theirs, as the points lie around theirs: so first this mean is moved to the points', and then
+    every centre to its point, moved along.
 
     Parameters
     ----------
@@ -105,15 +105,30 @@ def shrunk(answer: NoisySums, towards: Array) -> Array:
            [0., 0.]])
     """
     least = smallest_count(answer.count_sd)
-    counts = np.maximum(answer.counts, least)[:, np.newaxis]
-    noise = (answer.sum_sd / counts) ** 2
-    apart = answer.sums / counts - towards
-    held = np.where(answer.counts[:, np.newaxis] >= least, counts**2, 0.0)
-    true = ((apart**2 - noise) * held).mean() / max(float(held.mean()), 1e-300)
-    kept = max(true, 0.0) / np.maximum(max(true, 0.0) + noise, 1e-300)
+    held = answer.counts >= least
+    if not held.any():
+        return towards
+    counts = np.where(held, answer.counts, least)[:, np.newaxis]
+    shares = (answer.counts * held)[:, np.newaxis] / answer.counts[held].sum()
+    middle = (shares * towards).sum(axis=0, keepdims=True)
+    means, noise = answer.sums / counts, (answer.sum_sd / counts) ** 2
+    moved = _pull((shares * means).sum(axis=0, keepdims=True), middle, (shares**2 * noise).sum(axis=0))
+    points = np.clip(towards + (moved - middle), -1.0, 1.0)
+    centres = np.clip(_pull(means, points, noise, shares**2), -1.0, 1.0)
+    return np.where(held[:, np.newaxis], centres, points)
+
+
+def _pull(means: Array, towards: Array, noise: Array, weights: Array | float = 1.0) -> Array:
+    """Return averages of noisy means and points, weighted so that they err least (James and Stein 1961).
+
+    How far the true means lie from the points is told by how far the noisy ones lie, less the noise.
+    """
+    apart = means - towards
+    total = float(np.mean(weights * np.ones_like(apart)))
+    true = max(float(np.mean(weights * (apart**2 - noise))) / total, 0.0)
+    kept = true / np.maximum(true + noise, 1e-300)
     # A little is not worth having centres that are not plain means.
-    kept = np.where(kept < _SHRINK_BELOW, kept, 1.0)
-    return np.where(held > 0, np.clip(towards + kept * apart, -1.0, 1.0), towards)
+    return np.asarray(towards + np.where(kept < _SHRINK_BELOW, kept, 1.0) * apart)
 
 
 @dataclass(frozen=True)
