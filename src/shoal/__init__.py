@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         GridKMeans,
         GridSynopsis,
         HybridKMeans,
+        KMeans,
         KMedians,
         KVariates,
         LSHTreeKMeans,
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
         ProjectedKMeans,
         SampleAggregateKMeans,
         SubClusterKMeans,
+        SwapLloyd,
+        TreeKMeans,
     )
     from shoal.release import Certificate, CoresetRelease, Release, verify
     from shoal.sources import FileTable
@@ -52,6 +55,7 @@ __all__ = [
     "GridKMeans",
     "GridSynopsis",
     "HybridKMeans",
+    "KMeans",
     "KMedians",
     "KVariates",
     "LSHTreeKMeans",
@@ -64,6 +68,8 @@ __all__ = [
     "Release",
     "SampleAggregateKMeans",
     "SubClusterKMeans",
+    "SwapLloyd",
+    "TreeKMeans",
     "__version__",
     "audit",
     "verify",
@@ -82,6 +88,7 @@ _HOMES = {
     "GridSynopsis": "shoal.estimators",
     "HybridKMeans": "shoal.estimators",
     "KVariates": "shoal.estimators",
+    "KMeans": "shoal.estimators",
     "KMedians": "shoal.estimators",
     "LSHTreeKMeans": "shoal.estimators",
     "MergingKMeans": "shoal.estimators",
@@ -93,6 +100,8 @@ _HOMES = {
     "Release": "shoal.release",
     "SampleAggregateKMeans": "shoal.estimators",
     "SubClusterKMeans": "shoal.estimators",
+    "SwapLloyd": "shoal.estimators",
+    "TreeKMeans": "shoal.estimators",
     "verify": "shoal.release",
 }
 

@@ -13,11 +13,14 @@ from shoal import (
     GeneticKMeans,
     GridKMeans,
     HybridKMeans,
+    KMeans,
     KMedians,
     LSHTreeKMeans,
     MergingKMeans,
     SampleAggregateKMeans,
     SubClusterKMeans,
+    SwapLloyd,
+    TreeKMeans,
 )
 from shoal.algorithms.clustering import Clustering
 from shoal.algorithms.grid import GridKMeans as Grid
@@ -36,6 +39,9 @@ FAMILY = {
     "hybrid, grid alone": lambda **how: HybridKMeans(2, n_starts=4, gate="published", **BOUNDS, **how),
     "hybrid, refined": lambda **how: HybridKMeans(2, n_starts=4, gate="always", **BOUNDS, **how),
     "merging": lambda **how: MergingKMeans(2, **BOUNDS, **how),
+    "auto": lambda **how: KMeans(2, n_starts=4, **BOUNDS, **how),
+    "tree": lambda **how: TreeKMeans(2, n_starts=4, **BOUNDS, **how),
+    "swap": lambda **how: SwapLloyd(2, **BOUNDS, **how),
     "lsh-tree": lambda **how: LSHTreeKMeans(2, n_starts=4, **BOUNDS, **how),
     "lsh-tree, tree alone": lambda **how: LSHTreeKMeans(2, n_starts=4, max_iter=0, **BOUNDS, **how),
     "sample-aggregate": lambda **how: SampleAggregateKMeans(2, **BOUNDS, **how),

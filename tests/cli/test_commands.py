@@ -83,7 +83,9 @@ def test_a_synopsis_is_released_once_and_asked_for_free(trips, tmp_path, monkeyp
         assert len(json.loads(shoal("ask", out, "--k", k, "--json").stdout)["groups"]) == k
     assert "Groups found on the released counts" in shoal("ask", out, "--k", 3).output
     found = json.loads(shoal("ask", out, "--box", "lon=-73.9:-73.7", "--json").stdout)
-    assert abs(found["rows"] - 3000) < 4 * found["standard_error"] < 2000
+    # A group's rows spill over the edge of the box by a few per cent, which no error of the noise covers.
+    assert abs(found["rows"] - 3000) < 300
+    assert 0 < found["standard_error"] < 500
     shoal("ask", out, "--sample", 500, "--out", rows)
     assert pyarrow.csv.read_csv(rows).column_names == ["lon", "lat"]
     assert pyarrow.csv.read_csv(rows).num_rows == 500
@@ -262,7 +264,7 @@ def test_an_interrupt_leaves_no_half_release_and_says_what_was_spent(trips, tmp_
         return real(self, *args)
 
     monkeypatch.setattr(LiveCurator, "_totals", pressed)
-    args = ["--k", 3, "--epsilon", 1, *BOUNDS, "--max-iter", 4]
+    args = ["--k", 3, "--epsilon", 1, *BOUNDS, "--algorithm", "lloyd", "--max-iter", 4]
     refused(tmp_path, "0.75", "fit", trips, *args, "--out", tmp_path / "release", code=130)
 
 

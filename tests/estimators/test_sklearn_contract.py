@@ -18,6 +18,7 @@ from shoal import (
     GeneticKMeans,
     GridKMeans,
     HybridKMeans,
+    KMeans,
     KMedians,
     KVariates,
     LSHTreeKMeans,
@@ -25,6 +26,8 @@ from shoal import (
     ProjectedKMeans,
     SampleAggregateKMeans,
     SubClusterKMeans,
+    SwapLloyd,
+    TreeKMeans,
 )
 
 NO_LABELS = "a fitted model holds only releasable values, so there is no labels_"
@@ -43,6 +46,9 @@ def justified(estimator):
 
 @parametrize_with_checks(
     [
+        KMeans(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0, n_starts=2),
+        TreeKMeans(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0, n_starts=2),
+        SwapLloyd(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0),
         DPLloyd(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0),
         DPLloyd(
             2, epsilon=100.0, delta=1e-6, bounds=(-10, 10), scaling="none", max_iter="auto", max_weight=10.0

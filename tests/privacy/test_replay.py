@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from shoal.algorithms import Clustering, Lloyd, WithPrivateBounds
+from shoal.algorithms.best import Best
 from shoal.algorithms.convergent import Convergent
 from shoal.algorithms.coreset import CoresetKMeans
 from shoal.algorithms.genetic import Genetic
@@ -18,12 +19,20 @@ from shoal.algorithms.merging import Merging
 from shoal.algorithms.projected import ProjectedClustering
 from shoal.algorithms.sample_aggregate import SampleAggregate
 from shoal.algorithms.subcluster import SubCluster
+from shoal.algorithms.swap import SwapLloyd
+from shoal.algorithms.tree import TreeKMeans
 from shoal.audit import replays
 from shoal.domain import Bounds
 from shoal.errors import ReplayMismatch
 from shoal.queries import ReplayCurator, Voronoi
 
 ALGORITHMS = [
+    Best(4),
+    Best(1),
+    TreeKMeans(3),
+    TreeKMeans(1, n_starts=2),
+    SwapLloyd(4),
+    SwapLloyd(3, max_iter=2, start="lsh-tree"),
     Lloyd(4),
     Lloyd(4, max_iter="auto"),
     Lloyd(3, max_iter=3, noise="laplace", spending="growing"),

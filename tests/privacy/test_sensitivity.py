@@ -14,8 +14,11 @@ from shoal.queries import (
     Hyperplanes,
     Offset,
     Outer,
+    Relative,
+    Shells,
     Squares,
     SubCells,
+    Tree,
     Value,
     Voronoi,
     WithCost,
@@ -38,6 +41,7 @@ AWKWARD = [
     7.0,
     -1e300,
 ]
+RADIUS = st.sampled_from([1e-9, 0.01, 0.5, 2.0]) | st.floats(1e-4, 2)
 cell = st.sampled_from(AWKWARD) | st.floats(-1.2, 1.2)
 
 
@@ -76,7 +80,31 @@ def trees(draw, columns):
 
 def partitions(columns):
     grids = st.lists(st.integers(1, 5), min_size=columns, max_size=columns).map(lambda s: Grid(tuple(s)))
-    return centres(columns).map(Voronoi) | grids | trees(columns) | sub_cells(columns)
+    ours = halvings(columns) | shells(columns)
+    return centres(columns).map(Voronoi) | grids | trees(columns) | sub_cells(columns) | ours
+
+
+@st.composite
+def halvings(draw, columns):
+    """Boxes of all sizes: every path is halved at will."""
+    axes = tuple(draw(st.lists(st.integers(0, columns - 1), min_size=1, max_size=4)))
+    starts, levels, active = [], [], [(0, 0)]
+    while active:
+        start, level = active.pop()
+        if level < len(axes) and draw(st.booleans()):
+            active += [(start, level + 1), (start + 2 ** (len(axes) - level - 1), level + 1)]
+        else:
+            starts.append(start)
+            levels.append(level)
+    order = np.argsort(starts)
+    return Tree(axes, columns, np.array(starts)[order], np.array(levels)[order])
+
+
+@st.composite
+def shells(draw, columns):
+    around = draw(centres(columns))
+    radii = np.array(draw(st.lists(RADIUS, min_size=around.size, max_size=around.size))).reshape(around.shape)
+    return Shells(around, radii, draw(st.sampled_from(["box", "ball"])), (0.5, 1.0, 2.0))
 
 
 @st.composite
@@ -104,7 +132,16 @@ def cases(draw):
     radius = draw(st.sampled_from([1e-5, 0.01, 0.3, 1.0, 1.7]))
     offset = Offset(np.array(anchors).reshape(-1, columns), draw(st.sampled_from([Box, Ball]))(radius))
     direction = Direction(offset.anchors, radius)
-    stat = draw(st.sampled_from([Value(), Squares(), offset, Outer(offset), WithCost(offset), direction]))
+    n = len(offset.anchors)
+    radii = np.resize(draw(st.lists(RADIUS, min_size=3, max_size=7)), (n, columns))
+    relative = Relative(
+        offset.anchors,
+        radii,
+        draw(st.sampled_from(["box", "ball"])),
+        draw(st.sampled_from([None, np.resize(radii, n)])),
+    )
+    plain = [Value(), Squares(), offset, Outer(offset), WithCost(offset)]
+    stat = draw(st.sampled_from([*plain, direction, relative]))
     scaling = draw(st.sampled_from(["bounds", "none"]))
     bounds = Bounds((-1.0,) * columns, tuple(1.0 + 0.5 * j for j in range(columns)))
     return Domain(bounds, scaling), rows, extra, partition, stat

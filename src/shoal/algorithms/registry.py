@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from shoal.algorithms.best import Best
 from shoal.algorithms.clustering import Algorithm
 from shoal.algorithms.convergent import Convergent
 from shoal.algorithms.coreset import CoresetKMeans
@@ -22,6 +23,8 @@ from shoal.algorithms.projected import ProjectedClustering
 from shoal.algorithms.published import Published
 from shoal.algorithms.sample_aggregate import SampleAggregate
 from shoal.algorithms.subcluster import SubCluster
+from shoal.algorithms.swap import SwapLloyd
+from shoal.algorithms.tree import TreeKMeans
 from shoal.errors import InvalidInput
 
 
@@ -70,6 +73,34 @@ class Registered:
 REGISTRY: dict[str, Registered] = {
     row.name: row
     for row in (
+        Registered(
+            name="auto",
+            estimator="KMeans",
+            paper="Shoal: a synopsis, then rounds that follow the rows",
+            status=Status.PROVEN,
+            condition="public bounds; what is chosen is read off public facts and noisy answers alone",
+            proof="docs/proofs/best.md",
+            algorithm=Best,
+        ),
+        Registered(
+            name="tree",
+            estimator="TreeKMeans",
+            paper="Shoal, on Zhang et al. 2016 (PrivTree)",
+            status=Status.PROVEN,
+            condition="public bounds, a public depth; counts are clamped from below, so that the loss of a "
+            "tree does not grow with its depth",
+            proof="docs/proofs/tree.md",
+            algorithm=TreeKMeans,
+        ),
+        Registered(
+            name="swap",
+            estimator="SwapLloyd",
+            paper="Shoal: noisy Lloyd with noisy costs and free swaps",
+            status=Status.PROVEN,
+            condition="public bounds, a fixed number of rounds; swaps read released values alone",
+            proof="docs/proofs/swap.md",
+            algorithm=SwapLloyd,
+        ),
         Registered(
             name="lloyd",
             estimator="DPLloyd",

@@ -2,11 +2,39 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 from shoal.queries import Curator, Grid
 
 SHARE_FOR_ROWS = Fraction(1, 50)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A number of rows, public or noisy.
+
+    Parameters
+    ----------
+    about : float
+        The number, at least 1.
+    surely : float
+        How many there are at least, noise aside: for predicted errors.
+    """
+
+    about: float
+    surely: float
+
+    @classmethod
+    def of(cls, curator: Curator, noisy: float, sd: float) -> Rows:
+        """Return the public number, or a noisy one with the standard deviation of its noise."""
+        if curator.n_rows is not None:
+            return cls(max(float(curator.n_rows), 1.0), max(float(curator.n_rows), 1.0))
+        return cls(max(float(noisy), 1.0), surely(float(noisy), sd))
+
+    def and_again(self, curator: Curator, noisy: float, sd: float) -> Rows:
+        """Return the same, sure of no more than another noisy number says: two are seldom large by chance."""
+        return Rows(self.about, min(self.surely, Rows.of(curator, noisy, sd).surely))
 
 
 def count_rows(curator: Curator, share: Fraction = SHARE_FOR_ROWS) -> tuple[float, Fraction]:

@@ -30,7 +30,7 @@ _OPTIONS = [
         help="Public bounds: name=low:high once a column, low:high for all, or latlon. "
         "Estimated privately if not given.",
     ),
-    click.option("--algorithm", help="See `shoal algorithms`; lloyd by default."),
+    click.option("--algorithm", help="See `shoal algorithms`; auto by default."),
     click.option(
         "--synopsis",
         is_flag=True,
@@ -147,7 +147,7 @@ def read_job(*, table: str, config: Path | None, **given: Any) -> Job:
     if isinstance(columns, str):
         columns = [name.strip() for name in columns.split(",") if name.strip()]
     synopsis = bool(settings.get("synopsis"))
-    algorithm = settings.get("algorithm", "grid" if synopsis else "lloyd")
+    algorithm = settings.get("algorithm", "grid" if synopsis else "auto")
     for needed in ("epsilon",) if synopsis and algorithm != "coreset" else ("k", "epsilon"):
         if needed not in settings:
             raise InvalidInput(f"--{needed} is missing; give it here or in a config file")

@@ -6,6 +6,7 @@ from shoal.estimators.coreset import CoresetKMeans, PrivateCoreset
 from shoal.estimators.genetic import GeneticKMeans
 from shoal.estimators.grid import GridKMeans, HybridKMeans
 from shoal.estimators.k_variates import KVariates
+from shoal.estimators.kmeans import KMeans, SwapLloyd, TreeKMeans
 from shoal.estimators.lloyd import DPLloyd
 from shoal.estimators.lsh_tree import LSHTreeKMeans
 from shoal.estimators.medians import KMedians
@@ -25,6 +26,7 @@ __all__ = [
     "GridKMeans",
     "GridSynopsis",
     "HybridKMeans",
+    "KMeans",
     "KMedians",
     "KVariates",
     "LSHTreeKMeans",
@@ -36,4 +38,6 @@ __all__ = [
     "ProjectedKMeans",
     "SampleAggregateKMeans",
     "SubClusterKMeans",
+    "SwapLloyd",
+    "TreeKMeans",
 ]

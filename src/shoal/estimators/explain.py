@@ -118,6 +118,7 @@ def explain(model: PrivateEstimator, columns: Sequence[str] | Schema, rows: floa
         max_weight=model.max_weight if schema.weight is not None else None,
         schema=schema,
     )
+    budget = model._settle(budget, domain)
     curator = RehearsalCurator(domain, budget, rows, n_rows=model.n_rows)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MostlyNoise)

@@ -53,7 +53,6 @@ class PrivateEstimator(CommonParameters, BaseEstimator):  # type: ignore[misc]
         unit = self._unit()
         self._check_n_rows(budget, weighted=sample_weight is not None)
         entropy = entropy_for(self)
-        accountant = accountant_for(self, budget)
         threads = self._threads()
         max_weight = self._max_weight(sample_weight)
         table = open_table(X, levels=self.levels, unit=self.unit, weights=sample_weight)
@@ -62,6 +61,8 @@ class PrivateEstimator(CommonParameters, BaseEstimator):  # type: ignore[misc]
         domain = Domain(
             bounds, self.scaling, self.missing, unit, table.names, max_weight=max_weight, schema=table.schema
         )
+        budget = self._settle(budget, domain)
+        accountant = accountant_for(self, budget)
         with accountant.reserve(budget, f"{type(self).__name__}.fit") as allowance:
             # Which rows of a person are kept is drawn anew for every fit.
             key = public_seed(entropy) if self.unit is not None else 0
@@ -90,6 +91,10 @@ class PrivateEstimator(CommonParameters, BaseEstimator):  # type: ignore[misc]
         """Check the parameters that the budget and the algorithm are made of, and return both."""
         budget = budget_of(self.epsilon, self.delta)
         return budget, self._algorithm(budget)
+
+    def _settle(self, budget: Budget, domain: Domain) -> Budget:  # noqa: ARG002 - for those that choose
+        """Return the budget to spend, which may promise more than was asked for. Public facts decide."""
+        return budget
 
     def _row(self) -> Registered:
         """Return what is known of the algorithm."""

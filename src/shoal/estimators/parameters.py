@@ -158,7 +158,8 @@ def accountant_for(estimator: Any, budget: Budget) -> Accountant:
     if isinstance(budget, NoGuarantee):
         return Accountant(epsilon=1)  # of which nothing can be spent
     if estimator.budget is None:
-        return Accountant(epsilon=estimator.epsilon, delta=estimator.delta)
+        delta = 0.0 if isinstance(budget, Pure) else estimator.delta
+        return Accountant(epsilon=estimator.epsilon, delta=delta)
     if not isinstance(estimator.budget, Accountant):
         raise InvalidInput(f"budget is {estimator.budget!r}; pass a shoal.Accountant to share between fits")
     return estimator.budget

@@ -22,11 +22,13 @@ from shoal.queries.published import AsPublished
 from shoal.queries.radius import GoodRadius
 from shoal.queries.regions import Inside, Region
 from shoal.queries.rehearsal import RehearsalCurator
+from shoal.queries.relative import Relative, Shells
 from shoal.queries.replay import ReplayCurator
 from shoal.queries.source import Source
 from shoal.queries.subcells import SubCells
 from shoal.queries.swaps import SwapCost
 from shoal.queries.transcript import Transcript
+from shoal.queries.trees import Tree
 from shoal.queries.windows import BoxCount, HeldLoss, Windows, WindowSize
 
 __all__ = [
@@ -65,14 +67,17 @@ __all__ = [
     "Projection",
     "Region",
     "RehearsalCurator",
+    "Relative",
     "ReplayCurator",
     "RowStat",
+    "Shells",
     "Source",
     "SparseCounts",
     "Squares",
     "SubCells",
     "SwapCost",
     "Transcript",
+    "Tree",
     "Value",
     "Voronoi",
     "WindowSize",

@@ -26,8 +26,10 @@ from shoal.queries.partitions import Grid, Keyed, Partition
 from shoal.queries.published import AsPublished
 from shoal.queries.questions import (
     Free,
+    Grow,
     Histogram,
     Hold,
+    Note,
     PublicSeed,
     Question,
     Restore,
@@ -38,6 +40,7 @@ from shoal.queries.questions import (
     Sums,
     WithoutNearest,
 )
+from shoal.queries.trees import GrowthLaw, Tree, check_axes, design_growth
 from shoal.queries.windows import HeldLoss
 
 
@@ -244,6 +247,22 @@ class Curator(ABC):
         )
         return answer
 
+    def grow(self, axes: tuple[int, ...], *, cost: Fraction) -> Tree:
+        """Halve the domain again and again where rows are many, and return the boxes.
+
+        The noise does not depend on how deep the tree may grow. Only the boxes are released: counting their
+        rows is another question.
+
+        Parameters
+        ----------
+        axes : tuple of int
+            The column that each level halves: at most 62 levels, no column more than 20 times.
+        cost : Fraction
+            Share of the budget.
+        """
+        answer: Tree = self._ask(Grow(axes, self._portion * cost))
+        return answer
+
     def as_published(self, task: AsPublished) -> NotPrivate:
         """Run an algorithm as it was published, without privacy. Refused wherever a guarantee is asked for.
 
@@ -254,6 +273,10 @@ class Curator(ABC):
         """
         answer: NotPrivate = self._ask(task)
         return answer
+
+    def note(self, text: str) -> None:
+        """Write down what was chosen from public and released values, and why: the certificate shows it."""
+        self._ask(Note(text))
 
     def public_rng(self, label: str) -> np.random.Generator:
         """Return a generator for public randomness; its seed is in the transcript."""
@@ -293,6 +316,12 @@ class Curator(ABC):
         counted = question.loss.counted(unit) if isinstance(question.loss, HeldLoss) else unit
         return design_choice(question.n, share, self.budget.currency, counted)
 
+    def growth_law(self, question: Grow) -> GrowthLaw:
+        """Return how a tree's boxes are chosen to be halved. Free and public."""
+        check_axes(question.axes, self.domain.n_columns)
+        width = self._change(None).width
+        return design_growth(width, self._share(question.cost), self.budget.currency, self.domain.unit)
+
     def price(self, question: Question) -> Charge | None:
         """Return what a question is charged, None for what is free. Free and public."""
         if isinstance(question, Free):
@@ -303,9 +332,18 @@ class Curator(ABC):
                     f"{question.describe()}; it cannot be had where {self.budget.describe()} is promised"
                 )
             return None
-        if isinstance(question, Select | SelectEach):
-            return self.choice_law(question).charge(question.describe())
-        return self.law(question).charge(question.describe())
+        return self._law_of(question).charge(question.describe())
+
+    def _law_of(
+        self, question: Histogram | SparseHistogram | Sums | BlockMeans | Select | SelectEach | Grow
+    ) -> NoiseLaw | ChoiceLaw | GrowthLaw:
+        match question:
+            case Select() | SelectEach():
+                return self.choice_law(question)
+            case Grow():
+                return self.growth_law(question)
+            case _:
+                return self.law(question)
 
     @property
     def _weight(self) -> float:

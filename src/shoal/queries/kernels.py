@@ -59,14 +59,8 @@ def compiled_loops(name: str) -> ModuleType:
 def warm() -> None:
     """Compile every loop now, for those who want to time what follows."""
     if compiles():
-        for name in (
-            "compiled_few",
-            "compiled_stats",
-            "compiled_losses",
-            "compiled_swaps",
-            "compiled_projection",
-        ):
-            compiled_loops(name)
+        for name in ("few", "stats", "losses", "projection", "relative", "swaps"):
+            compiled_loops(f"compiled_{name}")
         for start in compiled_loops("compiled").STARTERS:
             start()
 

@@ -30,8 +30,10 @@ from shoal.queries.noise import NoiseLaw
 from shoal.queries.partitions import Partition, check_dense
 from shoal.queries.published import AsPublished
 from shoal.queries.questions import (
+    Grow,
     Histogram,
     Hold,
+    Note,
     PublicSeed,
     Question,
     Restore,
@@ -44,6 +46,7 @@ from shoal.queries.questions import (
 from shoal.queries.source import Source
 from shoal.queries.sparse import check_sparse, draw, exact_cells, gather, merge, threshold_for
 from shoal.queries.transcript import Entry, Transcript
+from shoal.queries.trees import GrowthLaw, Tree, exact_tree_cells
 from shoal.queries.windows import HeldLoss
 
 Steps = npt.NDArray[np.float64]
@@ -78,6 +81,10 @@ class AnsweringCurator(Curator):
         """Return the noisy sum of the blocks' centres, in steps of their range, coordinate by coordinate."""
 
     @abstractmethod
+    def _boxes(self, question: Grow, law: GrowthLaw) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return starts and levels of a tree's boxes."""
+
+    @abstractmethod
     def _published(self, question: AsPublished) -> NotPrivate:
         """Run an algorithm that has no guarantee."""
 
@@ -107,9 +114,11 @@ class AnsweringCurator(Curator):
             case AsPublished():
                 self.price(question)  # refuses where anything is promised
                 answer = self._published(question)
+            case Grow():
+                answer, charge = self._grow(question)
             case PublicSeed():
                 answer = self._seed()
-            case Hold() | WithoutNearest() | Restore():
+            case Hold() | WithoutNearest() | Restore() | Note():
                 answer = 0
             case _:
                 assert_never(question)
@@ -166,6 +175,12 @@ class AnsweringCurator(Curator):
         self._pay(charge)
         cells, counts = self._kept(question, law, threshold)
         return SparseCounts(cells, counts.astype(np.float64), float(law.sd[0]), threshold), charge
+
+    def _grow(self, question: Grow) -> tuple[Tree, Charge]:
+        law = self.growth_law(question)
+        charge = law.charge(question.describe())
+        self._pay(charge)
+        return Tree(question.axes, self.domain.n_columns, *self._boxes(question, law)), charge
 
 
 class LiveCurator(AnsweringCurator):
@@ -277,6 +292,11 @@ class LiveCurator(AnsweringCurator):
             self.domain.stretch,
         )
         return np.asarray(exact_totals.ravel() + law.draw(self._entropy, 1)[0], dtype=np.float64)
+
+    def _boxes(self, question: Grow, law: GrowthLaw) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        axes = question.axes
+        exact_parts = self._source.reduce(lambda chunk: [exact_tree_cells(axes, chunk)], gather)
+        return law.grow(self._entropy, fold(merge, exact_parts), len(axes))
 
     def _published(self, question: AsPublished) -> NotPrivate:
         chunks = self._source.reduce(lambda chunk: [chunk.columns], lambda a, b: [*a, *b])

@@ -31,16 +31,18 @@ from shoal.queries.partitions import Grid, Keyed, Marginal, Partition, Voronoi
 from shoal.queries.projections import Projected, ProjectedLoss
 from shoal.queries.radius import GoodRadius
 from shoal.queries.regions import Inside
+from shoal.queries.relative import Relative, Shells
 from shoal.queries.subcells import SubCells
 from shoal.queries.swaps import SwapCost
+from shoal.queries.trees import Tree
 from shoal.queries.windows import BoxCount, WindowSize
 
 Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
 
 MEMBERS: dict[type, tuple[type, ...]] = {
-    Partition: (Cubes, Grid, Hyperplanes, Inside, Marginal, Projected, SubCells, Voronoi),
+    Partition: (Cubes, Grid, Hyperplanes, Inside, Marginal, Projected, Shells, SubCells, Tree, Voronoi),
     Keyed: (Cubes, Grid, Projected),
-    RowStat: (Direction, Offset, Outer, Picked, Squares, Value, WithCost),
+    RowStat: (Direction, Offset, Outer, Picked, Relative, Squares, Value, WithCost),
     Loss: (BoxCount, ClusterCost, GoodRadius, ProjectedLoss, SwapCost, WindowSize),
     CellLoss: (CoordinateMass, OffsetCost),
 }

@@ -83,6 +83,18 @@ class SelectEach:
 
 
 @dataclass(frozen=True)
+class Grow:
+    """Ask for a tree of boxes that is fine where rows are many; `axes` are the columns its levels halve."""
+
+    axes: tuple[int, ...]
+    cost: Fraction
+
+    def describe(self) -> str:
+        """Say the question in a few words."""
+        return f"tree: boxes halved up to {len(self.axes)} times"
+
+
+@dataclass(frozen=True)
 class PublicSeed:
     """A seed for randomness that has nothing to do with rows."""
 
@@ -125,8 +137,19 @@ class Restore:
         return "all rows that were held"
 
 
+@dataclass(frozen=True)
+class Note:
+    """Not a question: what an algorithm chose from public values, and why."""
+
+    text: str
+
+    def describe(self) -> str:
+        """Say it."""
+        return self.text
+
+
 Step: TypeAlias = Hold | WithoutNearest | Restore
-Free: TypeAlias = PublicSeed | Step
+Free: TypeAlias = PublicSeed | Step | Note
 Question: TypeAlias = (
-    Histogram | SparseHistogram | Sums | Select | SelectEach | BlockMeans | AsPublished | Free
+    Histogram | SparseHistogram | Sums | Select | SelectEach | BlockMeans | Grow | AsPublished | Free
 )

@@ -17,6 +17,7 @@ from shoal.queries.live import AnsweringCurator, Kept, Steps
 from shoal.queries.noise import NoiseLaw
 from shoal.queries.published import AsPublished
 from shoal.queries.questions import (
+    Grow,
     Histogram,
     Hold,
     Question,
@@ -28,6 +29,10 @@ from shoal.queries.questions import (
     WithoutNearest,
 )
 from shoal.queries.sparse import rehearsed
+from shoal.queries.trees import GrowthLaw
+
+# A rehearsal makes up 2^10 boxes at most.
+_MOST_REHEARSED_LEVELS = 10
 
 
 class RehearsalCurator(AnsweringCurator):
@@ -82,6 +87,16 @@ class RehearsalCurator(AnsweringCurator):
 
     def _block_totals(self, question: BlockMeans, law: NoiseLaw) -> Steps:  # noqa: ARG002
         return np.zeros(question.reference.size)
+
+    def _boxes(self, question: Grow, law: GrowthLaw) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        # Even rows: a box is halved while its share of them is above the penalties.
+        levels = next(
+            (t for t in range(len(question.axes)) if self._rows / 2**t <= (t + 1) * law.penalty),
+            len(question.axes),
+        )
+        levels = min(levels, _MOST_REHEARSED_LEVELS)
+        starts = np.arange(2**levels, dtype=np.int64) << (len(question.axes) - levels)
+        return starts, np.full(len(starts), levels, dtype=np.int64)
 
     def _published(self, question: AsPublished) -> NotPrivate:
         shape = question.n_clusters, self.domain.n_columns

@@ -10,9 +10,10 @@ from shoal.accounting import Budget, Charge
 from shoal.domain import Domain
 from shoal.queries.answers import Chosen, NoisyCounts, NoisyMeans, NoisySums, NotPrivate, SparseCounts
 from shoal.queries.plain import digest
-from shoal.queries.questions import Question
+from shoal.queries.questions import Note, Question
+from shoal.queries.trees import Tree
 
-Answer: TypeAlias = NoisyCounts | SparseCounts | NoisySums | NoisyMeans | Chosen | NotPrivate | int
+Answer: TypeAlias = NoisyCounts | SparseCounts | NoisySums | NoisyMeans | Chosen | NotPrivate | Tree | int
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +24,7 @@ class Entry:
     ----------
     question : Question
         What was asked.
-    answer : NoisyCounts, SparseCounts, NoisySums, NoisyMeans, Chosen, NotPrivate or int
+    answer : NoisyCounts, SparseCounts, NoisySums, NoisyMeans, Chosen, NotPrivate, Tree or int
         The noisy answer, or the seed of public randomness.
     charge : Charge, optional
         What it cost; None for public randomness.
@@ -51,6 +52,11 @@ class Transcript:
     def charges(self) -> tuple[Charge, ...]:
         """Every charge, in order."""
         return tuple(entry.charge for entry in self.entries if entry.charge is not None)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the algorithm said it chose, in order."""
+        return tuple(entry.question.text for entry in self.entries if isinstance(entry.question, Note))
 
     def digest(self) -> str:
         """Return a hash over the public facts, questions, answers and charges."""

@@ -55,6 +55,8 @@ class Certificate:
         Where the randomness came from.
     composition : str
         Whether this fit shares a budget with others.
+    notes : tuple of str
+        What the algorithm chose from public and released values, and why.
     versions : dict of str to str
         Software.
     transcript : str
@@ -88,6 +90,7 @@ class Certificate:
     composition: str
     versions: dict[str, str]
     transcript: str
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def issue(
@@ -139,6 +142,7 @@ class Certificate:
             composition=UNPROMISED if not promised else SHARED if shared else ALONE,
             versions=dict(_versions()),
             transcript=transcript.digest(),
+            notes=transcript.notes,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -166,6 +170,7 @@ class Certificate:
             f"algorithm    {self.algorithm} ({self.paper})",
             f"parameters   {', '.join(f'{k}={v}' for k, v in self.parameters.items() if k != TAG)}",
             f"status       {self.status}: {self.condition}",
+            *(f"chosen       {note}" for note in self.notes),
             *(f"guarantee    {text} ({relation})" for relation, text in self.guarantee.items()),
             f"protects     {self.unit}",
             f"budget       {self.budget}; spent {self.spent}",

@@ -26,13 +26,16 @@ from shoal.queries import (
     ReplayCurator,
     SparseCounts,
     Transcript,
+    Tree,
     WithCost,
 )
 from shoal.queries.blocks import BlockMeans
 from shoal.queries.plain import digest, from_plain
 from shoal.queries.questions import (
+    Grow,
     Histogram,
     Hold,
+    Note,
     PublicSeed,
     Restore,
     Select,
@@ -147,9 +150,11 @@ def _fits(entry: Entry, curator: ReplayCurator, d: int) -> bool:
             )
         case AsPublished(_, k, rounds), NotPrivate(centres, visited):
             return _shaped(centres, k, d) and _shaped(visited, rounds, k, d)
+        case Grow(axes), Tree() as tree:
+            return tree.axes == axes and tree.n_columns == d
         case PublicSeed(), int() as seed:
             return 0 <= seed < 2**128
-        case Hold() | WithoutNearest() | Restore(), int() as nothing:
+        case Hold() | WithoutNearest() | Restore() | Note(), int() as nothing:
             return nothing == 0
     return False
 

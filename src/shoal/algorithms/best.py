@@ -1,0 +1,183 @@
+"""Ours: what a user gets without choosing. It composes a start and rounds that follow the rows.
+
+Which ones is read off public facts (columns, groups, the budget) and a paid-for number of rows, and
+written on the certificate. Proof: docs/proofs/best.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from shoal.algorithms.boxes import Boxes, masked_points, tree_points
+from shoal.algorithms.clustering import Clustering
+from shoal.algorithms.follow import CAUTIOUS_RADIUS, Followed, follow
+from shoal.algorithms.grid import effective_epsilon
+from shoal.algorithms.lsh_tree import lsh_start
+from shoal.algorithms.rows import Rows, count_rows, fewest_rows
+from shoal.algorithms.swap import SwapLloyd
+from shoal.algorithms.tree import FOR_TREE, clustering_of, search
+from shoal.postprocess import centre_sd, recentre
+from shoal.queries import Curator, Voronoi
+
+Route: TypeAlias = Literal[
+    "one mean", "grid", "grid and one round", "grid and two rounds", "tree", "cuts", "swaps"
+]
+
+# Up to so many columns a grid tells groups apart better than a tree of the same cost.
+_GRID_COLUMNS = 6
+# From so many columns on boxes say little about distance, and random cuts say more.
+CUT_COLUMNS = 15
+# Noise of a centre, in radii, were all groups alike: above the first, groups cannot be told apart (in few
+# columns a grid still can); above the second, a round costs more than it gives; below the third, there is
+# enough for three centres a group.
+_ONE_MEAN, _ONE_MEAN_FEW, _NO_ROUND, _TWO_ROUNDS = 0.25, 1.0, 0.05, 0.02
+# Shares of the grid: in few columns it does most of the work, in more it only says where groups are.
+_FEW_COLUMNS = 3
+_GRID_SHARE_FEW, _GRID_SHARE = Fraction(1, 2), Fraction(3, 10)
+# Random cuts find the mean of every leaf as well, so they may cost more than a tree.
+_FOR_CUTS = Fraction(2, 5)
+_LEAF_SPREAD = 0.01
+
+
+@dataclass(frozen=True)
+class Best:
+    """Choose a start from public facts, then follow the rows.
+
+    Parameters
+    ----------
+    n_clusters : int
+        How many centres.
+    n_starts : int
+        Starts of k-means on released boxes.
+    """
+
+    n_clusters: int
+    n_starts: int = 20
+
+    def run(self, curator: Curator) -> Clustering:
+        """Pay for the number of rows, choose, and go."""
+        n_rows, rest = count_rows(curator)
+        rows = Rows(n_rows, fewest_rows(curator, n_rows, rest))
+        route, why = self.route(curator, rows, rest)
+        curator.note(f"{route}: {why}")
+        k, half = self.n_clusters, rest / 2
+        match route:
+            case "one mean":
+                return one_mean(curator, k, rows, rest)
+            case "cuts":
+                return self._from_cuts(curator, rows, rest)
+            case "swaps":
+                return SwapLloyd(k, start="lsh-tree").run(curator, rest)
+            case "tree":
+                points = tree_points(curator, rest * FOR_TREE)
+                return search(curator, points, k, rows, rest * (1 - FOR_TREE), self.n_starts)
+            case "grid":
+                points = masked_points(curator, rows.about, rest)
+                rows = rows.and_again(curator, points.total, points.total_sd)
+                return clustering_of(curator, self._only(curator, points), rows, n_iter=1)
+            case "grid and one round":
+                points = masked_points(curator, rows.about, half)
+                centres = points.centres(k, curator.public_rng("starts on the boxes"), self.n_starts)
+                found = follow(curator, centres, points.spreads(centres), rows.about, half)
+                return clustering_of(curator, found, rows, n_iter=1)
+            case "grid and two rounds":
+                few = curator.domain.n_columns <= _FEW_COLUMNS
+                share = rest * (_GRID_SHARE_FEW if few else _GRID_SHARE)
+                points = masked_points(curator, rows.about, share)
+                return search(curator, points, k, rows, rest - share, self.n_starts)
+
+    def route(self, curator: Curator, rows: Rows, rest: Fraction) -> tuple[Route, str]:
+        """Choose from public and released values, and say why.
+
+        Parameters
+        ----------
+        curator : Curator
+            Knows the columns and the budget.
+        rows : Rows
+            How many there are.
+        rest : Fraction
+            What is left of the budget.
+        """
+        d, k = curator.domain.n_columns, self.n_clusters
+        noise = k * round_noise(curator, rest) / rows.surely
+        about = f"{d} columns, {k} groups, noise of a centre about {noise:.2g} of its radius"
+        if noise > (_ONE_MEAN_FEW if d <= _FEW_COLUMNS else _ONE_MEAN):
+            return "one mean", f"{about}: no groups could be told from noise"
+        if d > CUT_COLUMNS and curator.budget.currency == "rho":
+            return "swaps", f"{about}: Gaussian noise makes many rounds cheap"
+        if d > CUT_COLUMNS:
+            return "cuts", f"{about}: boxes say little about distance in so many columns"
+        if d > _GRID_COLUMNS:
+            return "tree", f"{about}: a grid would have too many cells"
+        if d <= _FEW_COLUMNS and noise > _NO_ROUND:
+            return "grid", f"{about}: a round that follows the rows would cost more than it gives"
+        if d <= _FEW_COLUMNS and noise > _TWO_ROUNDS:
+            return "grid and one round", f"{about}: enough to follow the rows once"
+        return "grid and two rounds", f"{about}: enough to follow the rows of more centres than groups"
+
+    def _only(self, curator: Curator, points: Boxes) -> Followed:
+        """Take centres from boxes alone, with the errors that their noise gives them."""
+        rng = curator.public_rng("starts on the boxes")
+        centres = points.centres(self.n_clusters, rng, self.n_starts)
+        sizes, variances, size_sd = points.noise(centres)
+        return Followed(centres, sizes, variances, size_sd, CAUTIOUS_RADIUS * size_sd)
+
+    def _from_cuts(self, curator: Curator, rows: Rows, rest: Fraction) -> Clustering:
+        start = lsh_start(curator, self.n_clusters, rest * _FOR_CUTS, n_starts=self.n_starts).leaves
+        # Leaves come with their means; how far rows lie from them is left to the first round to find.
+        narrow = np.full(start.means.shape, _LEAF_SPREAD**2)
+        points = Boxes(
+            start.means,
+            narrow,
+            start.counts,
+            start.count_sd,
+            curator.domain.stretch,
+            float(start.counts.sum()),
+            start.count_sd * math.sqrt(len(start.counts)),
+        )
+        return search(curator, points, self.n_clusters, rows, rest * (1 - _FOR_CUTS), self.n_starts)
+
+
+def round_noise(curator: Curator, cost: Fraction) -> float:
+    """Return the noise of a sum in radii, were all of a share spent on one round.
+
+    In the shape of a box of d + 1 sides it is sqrt((d + 2)(d + 3) / 3) / epsilon.
+    """
+    d = curator.domain.n_columns
+    return math.sqrt((d + 2) * (d + 3) / 3) / effective_epsilon(curator, cost)
+
+
+def one_mean(curator: Curator, n_clusters: int, rows: Rows, rest: Fraction) -> Clustering:
+    """Give all centres the noisy mean of all rows: where nothing can be told apart, nothing else is as good.
+
+    Parameters
+    ----------
+    curator : Curator
+        Answers with noise.
+    n_clusters : int
+        How many centres come out; all are one.
+    rows : Rows
+        How many there are.
+    rest : Fraction
+        What is left of the budget.
+    """
+    middle = np.zeros((1, curator.domain.n_columns))
+    answer = curator.sums(Voronoi(middle), cost=rest)
+    mean = recentre(answer.sums, answer.counts, answer.count_sd, fallback=middle)
+    spread = centre_sd(mean, answer.counts, answer.sum_sd, answer.count_sd)
+    sizes = np.zeros(n_clusters)
+    sizes[0] = answer.counts[0]
+    return Clustering(
+        centres=np.repeat(Voronoi(mean).centres, n_clusters, axis=0),
+        sizes=sizes,
+        centre_sd=np.repeat(spread, n_clusters, axis=0),
+        size_sd=answer.count_sd,
+        n_iter=1,
+        predicted_sd=n_clusters * answer.sum_sd / rows.surely,
+        domain=curator.domain,
+    )

@@ -1,0 +1,231 @@
+"""Released boxes with noisy weights, and what can be read off them for free: centres, and how far rows reach.
+
+Boxes come from a tree that is fine where rows are many (Zhang, Xiao, Xie 2016, PrivTree), or from a fine grid
+of which only the cells that stand out of the noise are kept.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+from scipy.ndimage import gaussian_filter
+
+from shoal.algorithms.grid import effective_epsilon, side_by_theta
+from shoal.postprocess import pack
+from shoal.postprocess.weighted_kmeans import weighted_kmeans
+from shoal.queries import Curator, Grid
+from shoal.queries.trees import MOST_LEVELS
+
+Array = npt.NDArray[np.float64]
+
+# A tree's boxes and their counts share its cost 3 to 2.
+_FOR_BOXES = Fraction(3, 5)
+_MOST_A_COLUMN = 20
+# Four to eight times finer than Su et al.'s grid: cells that do not stand out are dropped, so noise does not
+# add up over empty ones.
+MASK_THETA = 1.2
+_MOST_CELLS = 2_000_000
+# Cells are looked at alone and with their neighbours, at these standard deviations of a bell in cells.
+_BELLS = (0.6, 1.2)
+# A cluster's own spread counts as much as the common one when it has this many rows.
+_PRIOR_ROWS = 20.0
+
+
+@dataclass(frozen=True, eq=False)
+class Boxes:
+    """Boxes with noisy weights, in the scaled units of the domain.
+
+    Parameters
+    ----------
+    places : ndarray of shape (n, d)
+        Middles of the boxes.
+    variances : ndarray of shape (n, d)
+        Of a row that lies anywhere in its box.
+    weights : ndarray of shape (n,)
+        Noisy counts; they may be negative.
+    sd : float
+        Standard deviation of their noise.
+    stretch : ndarray of shape (d,)
+        What columns are multiplied by before distances are taken.
+    total, total_sd : float
+        Noisy number of rows in all boxes, dropped ones as well, and the standard deviation of its noise.
+    """
+
+    places: Array
+    variances: Array
+    weights: Array
+    sd: float
+    stretch: Array
+    total: float
+    total_sd: float
+
+    def centres(self, n_clusters: int, rng: np.random.Generator, n_starts: int = 20) -> Array:
+        """Find centres of the weighted boxes: always as many as are asked for.
+
+        Parameters
+        ----------
+        n_clusters : int
+            How many.
+        rng : numpy Generator
+            Public randomness.
+        n_starts : int
+            Starts of k-means.
+        """
+        if not self.weights.sum() > 0:  # nothing stands out: as good as any
+            return pack(n_clusters, self.places.shape[1], rng)
+        found = weighted_kmeans(
+            self.places,
+            self.weights,
+            n_clusters,
+            rng,
+            n_starts=n_starts,
+            least_mass=1.0,
+            stretch=self.stretch,
+        )
+        return found.centres
+
+    def spreads(self, centres: Array) -> Array:
+        """Return the standard deviation of rows around each centre, a column: shape (k, d).
+
+        Where a centre has few rows, it is drawn towards the common one.
+        """
+        k, d = centres.shape
+        labels = nearest(self.places * self.stretch, centres * self.stretch)
+        weights = np.maximum(self.weights, 0.0)
+        mass = np.bincount(labels, weights, k)
+        squares = np.empty((k, d))
+        for column in range(d):
+            away = (self.places[:, column] - centres[labels, column]) ** 2 + self.variances[:, column]
+            squares[:, column] = np.bincount(labels, weights * away, k)
+        common = squares.sum(axis=0) / max(float(mass.sum()), 1.0)
+        return np.asarray(np.sqrt((squares + _PRIOR_ROWS * common) / (mass[:, np.newaxis] + _PRIOR_ROWS)))
+
+    def noise(self, centres: Array) -> tuple[Array, Array, float]:
+        """Return sizes of centres, the variance of their noise a column, and the noise of a size."""
+        k = len(centres)
+        labels = nearest(self.places * self.stretch, centres * self.stretch)
+        sizes = np.bincount(labels, self.weights, k).astype(np.float64)
+        boxes = np.bincount(labels, minlength=k)
+        # A box's noise moves the centre by its offset; variances hold the mean square of those.
+        moved = self.spreads(centres) ** 2 * boxes[:, np.newaxis]
+        variances = self.sd**2 * moved / np.maximum(sizes, 1.0)[:, np.newaxis] ** 2
+        return sizes, variances, self.sd * math.sqrt(len(self.weights) / k)
+
+
+def nearest(points: Array, centres: Array) -> npt.NDArray[np.int64]:
+    """Return the nearest centre of each released point."""
+    squares = (centres**2).sum(axis=1) - 2 * points @ centres.T
+    return np.asarray(squares.argmin(axis=1), dtype=np.int64)
+
+
+def tree_points(curator: Curator, cost: Fraction) -> Boxes:
+    """Grow a tree and count the rows of its boxes.
+
+    Parameters
+    ----------
+    curator : Curator
+        Answers with noise.
+    cost : Fraction
+        Share of the budget.
+    """
+    tree = curator.grow(tree_axes(curator.domain.stretch), cost=cost * _FOR_BOXES)
+    answer = curator.histogram(tree, cost=cost * (1 - _FOR_BOXES))
+    lower, upper = tree.corners()
+    return Boxes(
+        (lower + upper) / 2,
+        (upper - lower) ** 2 / 12,
+        answer.counts,
+        answer.sd,
+        curator.domain.stretch,
+        float(answer.counts.sum()),
+        answer.sd * math.sqrt(tree.n_cells),
+    )
+
+
+def tree_axes(stretch: Array) -> tuple[int, ...]:
+    """Return the columns that levels halve: always the widest side, the first of equals.
+
+    Examples
+    --------
+    >>> tree_axes(np.array([1.0, 1.0]))[:4], tree_axes(np.array([1.0, 4.0]))[:4]
+    ((0, 1, 0, 1), (1, 1, 0, 1))
+    """
+    widths, left = stretch.astype(np.float64).copy(), np.full(len(stretch), _MOST_A_COLUMN)
+    axes: list[int] = []
+    while len(axes) < MOST_LEVELS and left.any():
+        axis = int(np.argmax(np.where(left > 0, widths, -1.0)))
+        axes.append(axis)
+        widths[axis] /= 2
+        left[axis] -= 1
+    return tuple(axes)
+
+
+def masked_points(curator: Curator, n_rows: float, cost: Fraction) -> Boxes:
+    """Count the rows of a fine grid, and keep the cells that stand out of the noise.
+
+    A cell is kept if its noisy count, or a bell-shaped average around it, passes the universal threshold:
+    over the whole grid about one empty cell does. Kept cells keep their signed counts.
+
+    Parameters
+    ----------
+    curator : Curator
+        Answers with noise.
+    n_rows : float
+        Public or noisy number of rows.
+    cost : Fraction
+        Share of the budget.
+    """
+    domain = curator.domain
+    d, epsilon = domain.n_columns, effective_epsilon(curator, cost)
+    side = side_by_theta(n_rows, epsilon, d, MASK_THETA)
+    side = max(1, min(side, math.floor(math.pow(_MOST_CELLS, 1 / d) + 1e-9)))
+    grid = Grid((side,) * d)
+    answer = curator.histogram(grid, cost=cost)
+    cells = stand_out(answer.counts.reshape(grid.shape), answer.sd, epsilon)
+    variances = np.full((len(cells), d), (2 / side) ** 2 / 12)
+    return Boxes(
+        grid.centres_of(cells),
+        variances,
+        answer.counts[cells],
+        answer.sd,
+        domain.stretch,
+        float(answer.counts.sum()),
+        answer.sd * math.sqrt(grid.n_cells),
+    )
+
+
+def stand_out(counts: Array, sd: float, epsilon: float) -> npt.NDArray[np.int64]:
+    """Return the flat indices of the cells that stand out of the noise; of all if none does.
+
+    Parameters
+    ----------
+    counts : ndarray
+        Noisy counts of a grid.
+    sd : float
+        Standard deviation of their noise.
+    epsilon : float
+        The rate of Laplace noise that spreads alike.
+
+    Examples
+    --------
+    >>> stand_out(np.array([[0.0, 9.0], [-1.0, 1.0]]), 1.0, 1.4)
+    array([1])
+    """
+    level = math.log(max(counts.size, 2))
+    kept = counts > max(level / epsilon, sd)
+    for bell in _BELLS:
+        smooth = gaussian_filter(counts, bell, mode="constant")
+        kept |= smooth > sd * _bell_norm(bell) ** counts.ndim * math.sqrt(2 * level)
+    found = np.flatnonzero(kept)
+    return found if len(found) else np.arange(counts.size)
+
+
+def _bell_norm(bell: float) -> float:
+    """Return what averaging along one column makes of the standard deviation of independent noise."""
+    one = np.zeros(2 * math.ceil(4 * bell) + 3)
+    one[len(one) // 2] = 1.0
+    return float(np.linalg.norm(gaussian_filter(one, bell, mode="constant")))

@@ -1,0 +1,200 @@
+"""KMeans, TreeKMeans, SwapLloyd: what is chosen and why, what is spent, sound answers for odd tables."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from shoal import KMeans, SwapLloyd, TreeKMeans
+from shoal.accounting import Pure
+from shoal.algorithms.best import Best, one_mean
+from shoal.algorithms.boxes import Boxes, masked_points, stand_out, tree_points
+from shoal.algorithms.follow import distance_within
+from shoal.algorithms.rows import Rows
+from shoal.algorithms.swap import Round, swapped
+from shoal.estimators.explain import explain
+from shoal.postprocess.fewer import fewer
+from shoal.queries import NoisyCounts, ReplayCurator
+
+
+def groups(n, d, k, seed=0, spread=0.03):
+    rng = np.random.default_rng(seed)
+    centres = rng.uniform(-0.8, 0.8, (k, d))
+    return np.clip(centres[np.arange(n) % k] + rng.normal(0, spread, (n, d)), -1, 1), centres
+
+
+def ratio(X, found, centres):
+    def cost(points):
+        return ((X[:, np.newaxis, :] - points) ** 2).sum(axis=2).min(axis=1).mean()
+
+    return cost(found) / cost(centres)
+
+
+ROUTES = {
+    "one mean": (200, 4, 5, 0.1, 0.0),
+    "grid": (5000, 2, 15, 0.1, 0.0),
+    "grid and one round": (5000, 2, 10, 0.2, 0.0),
+    "grid and two rounds": (20_000, 3, 4, 1.0, 0.0),
+    "tree": (20_000, 8, 4, 1.0, 0.0),
+    "cuts": (20_000, 20, 4, 1.0, 0.0),
+    "swaps": (20_000, 20, 4, 1.0, 1e-6),
+}
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_every_route_spends_its_budget(route, behind_gate):
+    n, d, k, epsilon, delta = ROUTES[route]
+    X, centres = groups(n, d, k)
+    curator = behind_gate(X, epsilon=epsilon, delta=delta)
+    found = Best(k, n_starts=4).run(curator)
+    assert curator.transcript.notes[0].startswith(f"{route}:")
+    spent = sum((charge.amount for charge in curator.transcript.charges), Fraction(0))
+    assert curator.budget.amount * Fraction(99, 100) < spent <= curator.budget.amount
+    assert found.centres.shape == (k, d)
+    assert np.abs(found.centres).max() <= 1
+    if route != "one mean":
+        assert ratio(X, found.centres, centres) < (3 if route == "grid" else 1.3)
+
+
+def test_the_route_depends_on_public_values_only(behind_gate):
+    X, _ = groups(5000, 2, 5)
+    routes = {
+        Best(5).route(behind_gate(table, seed=seed), Rows(5000.0, 4800.0), Fraction(49, 50))
+        for seed, table in enumerate([X, np.zeros((0, 2)), np.ones((7, 2))])
+    }
+    assert len(routes) == 1
+
+
+def test_a_pure_budget_is_used_where_it_is_better():
+    X, _ = groups(2000, 3, 2)
+    model = KMeans(2, epsilon=1.0, delta=1e-6, bounds=(-1, 1), n_starts=2).fit(X)
+    assert model.certificate_.guarantee["add-remove"] == "epsilon = 1"
+    wide, _ = groups(2000, 20, 2)
+    model = KMeans(2, epsilon=1.0, delta=1e-6, bounds=(-1, 1), n_starts=2).fit(wide)
+    assert "delta" in model.certificate_.guarantee["add-remove"]
+    plan = explain(KMeans(2, epsilon=1.0, delta=1e-6, bounds=(-1, 1)), ["x", "y"], rows=1e4)
+    assert plan.budget == Pure(Fraction(1)).describe()
+
+
+def test_the_certificate_says_what_was_chosen():
+    X, _ = groups(3000, 2, 3)
+    model = KMeans(3, epsilon=1.0, bounds=(-1, 1), n_starts=2).fit(X)
+    assert "chosen       grid" in str(model.certificate_)
+    assert "2 columns, 3 groups" in model.certificate_.notes[0]
+
+
+@pytest.mark.parametrize("make", [KMeans, TreeKMeans, SwapLloyd])
+@pytest.mark.parametrize(
+    "table",
+    [
+        np.zeros((0, 2)),
+        np.zeros((1, 2)),
+        np.ones((500, 2)),
+        np.column_stack([np.full(500, 0.5), np.linspace(-1, 1, 500)]),
+        np.full((400, 2), 1e-3),
+    ],
+    ids=["no rows", "one row", "all in a corner", "a constant column", "wide empty bounds"],
+)
+@pytest.mark.filterwarnings("ignore::shoal.errors.MostlyNoise")
+def test_odd_tables_get_sound_answers(make, table):
+    for k in (1, 3):
+        model = make(k, epsilon=1.0, bounds=(-1, 1)).fit(table)
+        assert model.cluster_centers_.shape == (k, 2)
+        assert np.isfinite(model.cluster_centers_).all()
+        assert np.abs(model.cluster_centers_).max() <= 1
+
+
+def test_one_column_and_own_units():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(20, 2, (4000, 1)), rng.normal(80, 2, (4000, 1))])
+    model = KMeans(2, epsilon=1.0, bounds=(0, 100), scaling="none", n_starts=4).fit(X)
+    assert np.sort(model.cluster_centers_.ravel()) == pytest.approx([20, 80], abs=0.5)
+
+
+def test_moved_and_rescaled_tables_give_the_same_groups():
+    X, _ = groups(4000, 2, 3)
+    plain = KMeans(3, epsilon=1.0, bounds=(-1, 1), random_state=0, n_starts=4).fit(X)
+    scaled = KMeans(3, epsilon=1.0, bounds=(-4, 4), random_state=0, n_starts=4).fit(4 * X)
+    assert np.array_equal(scaled.cluster_centers_, 4 * plain.cluster_centers_)
+    moved = KMeans(3, epsilon=1.0, bounds=(99, 101), random_state=0, n_starts=4).fit(X + 100)
+    assert moved.cluster_centers_ == pytest.approx(plain.cluster_centers_ + 100, abs=2 * 2.0**-18)
+
+
+def test_boxes_hold_the_rows_they_count(behind_gate):
+    X, _ = groups(20_000, 2, 3)
+    for points in (
+        tree_points(behind_gate(X), Fraction(1)),
+        masked_points(behind_gate(X), 20_000.0, Fraction(1)),
+    ):
+        assert points.weights.sum() == pytest.approx(20_000, rel=0.05)
+        assert (points.places.T @ points.weights) / points.weights.sum() == pytest.approx(
+            X.mean(axis=0), abs=0.05
+        )
+        spreads = points.spreads(points.centres(3, np.random.default_rng(0)))
+        assert np.median(spreads) == pytest.approx(0.03, rel=1.0)
+
+
+def test_noise_alone_hardly_stands_out():
+    rng = np.random.default_rng(0)
+    kept = [len(stand_out(rng.laplace(0, 1, (100, 100)), 2**0.5, 1.0)) for _ in range(20)]
+    assert np.mean([n for n in kept if n < 10_000] or [0]) < 10
+    counts = rng.laplace(0, 1, (100, 100))
+    counts[40:43, 40:43] += 30
+    assert set(np.ravel_multi_index((41, 41), (100, 100)).ravel()) <= set(stand_out(counts, 2**0.5, 1.0))
+
+
+def test_distances_are_read_off_shells():
+    counts = np.zeros(24)
+    counts[10], counts[12] = 70.0, 30.0
+    assert distance_within(NoisyCounts(counts, 1.0), 100.0) == 2.0 ** ((12 - 14) / 2)
+    assert distance_within(NoisyCounts(0 * counts, 1.0), 100.0) == 2.0
+
+
+def test_centres_that_noise_cannot_tell_apart_become_one():
+    centres = np.array([[0.0, 0.0], [0.1, 0.0], [0.9, 0.9]])
+    quiet, loud = np.full((3, 2), 1e-6), np.full((3, 2), 0.01)
+    assert fewer(centres, np.ones(3), quiet, np.ones(2)).tolist() == [0, 1, 2]
+    assert fewer(centres, np.ones(3), loud, np.ones(2)).tolist() == [0, 0, 2]
+    assert fewer(centres, np.ones(3), np.full((3, 2), 10.0), np.ones(2)).tolist() == [0, 0, 0]
+    assert fewer(centres, np.ones(3), np.full((3, 2), np.inf), np.ones(2)).tolist() == [0, 1, 2]
+
+
+def test_a_swap_moves_a_spare_centre_to_a_group_that_needs_it():
+    centres = np.array([[0.0, 0.0], [0.02, 0.0], [0.8, 0.8], [-0.8, 0.8]])
+    counts, costs = np.array([500.0, 500.0, 2000.0, 1000.0]), np.array([1.0, 1.0, 200.0, 2.0])
+    found = Round(centres, counts, costs, np.zeros((4, 2)), 1.0, 1.0)
+    moved = swapped(found, 0.002, np.ones(2), np.random.default_rng(0))
+    near = np.linalg.norm(moved - centres[2], axis=1) < 0.2
+    assert near.sum() == 2
+    assert np.array_equal(moved[3], centres[3])
+    calm = Round(centres, counts, np.full(4, 1.0), np.zeros((4, 2)), 1.0, 1.0)
+    assert np.array_equal(swapped(calm, 0.002, np.ones(2), np.random.default_rng(0)), centres)
+
+
+def test_never_worse_than_one_noisy_mean(behind_gate):
+    # Where little can be told, the cost is that of one noisy mean: all rows, L-infinity noise, full epsilon.
+    X, _ = groups(150, 4, 3, spread=0.2)
+    for epsilon in (0.02, 0.1):
+        ours, one = [], []
+        for seed in range(30):
+            curator = behind_gate(X, epsilon=epsilon, seed=seed)
+            ours.append(ratio(X, Best(3, n_starts=2).run(curator).centres, np.zeros((1, 4))))
+            alone = behind_gate(X, epsilon=epsilon, seed=1000 + seed, n_rows=150)
+            one.append(
+                ratio(X, one_mean(alone, 1, Rows(150.0, 150.0), Fraction(1)).centres, np.zeros((1, 4)))
+            )
+        error = np.hypot(np.std(ours), np.std(one)) / np.sqrt(30)
+        assert np.mean(ours) <= 1.05 * np.mean(one) + 2 * error
+
+
+def test_points_without_weight_still_give_centres():
+    points = Boxes(np.zeros((1, 2)), np.ones((1, 2)), np.array([-3.0]), 1.0, np.ones(2), -3.0, 1.0)
+    assert points.centres(4, np.random.default_rng(0)).shape == (4, 2)
+
+
+def test_a_replay_finds_the_same_notes(behind_gate):
+    X, _ = groups(2000, 2, 2)
+    curator = behind_gate(X)
+    first = Best(2, n_starts=2).run(curator)
+    again = Best(2, n_starts=2).run(ReplayCurator(curator.transcript))
+    assert np.array_equal(first.centres, again.centres)

@@ -1,0 +1,136 @@
+"""A tree loses what it is charged, however deep: by enumeration on tiny trees, and by the bound on a path."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoal.domain import Unit
+from shoal.errors import InvalidBudget, InvalidInput
+from shoal.mechanisms import SeededEntropy
+from shoal.queries import Tree
+from shoal.queries.sparse import Occupied
+from shoal.queries.trees import GrowthLaw, design_growth
+
+
+def chance_to_split(biased, rate):
+    """P(biased + Z > 0) for discrete Laplace Z."""
+    q = math.exp(-float(rate))
+    return q ** (1 - biased) / (1 + q) if biased <= 0 else 1 - q**biased / (1 + q)
+
+
+def chance_to_stay(biased, rate):
+    """P(biased + Z <= 0), without rounding where it is small."""
+    q = math.exp(-float(rate))
+    return 1 - q ** (1 - biased) / (1 + q) if biased <= 0 else q**biased / (1 + q)
+
+
+def path_loss(counts, law, *, clamp=True):
+    """Return the log-ratio of "every box of the path is halved" with one row more in each."""
+    total = 0.0
+    for level, count in enumerate(counts):
+        before, after = (count + more - level * law.penalty for more in (0, 1))
+        if clamp:
+            before, after = max(before, -law.penalty), max(after, -law.penalty)
+        total += math.log(chance_to_split(after, law.rate) / chance_to_split(before, law.rate))
+    return total
+
+
+@given(
+    st.lists(st.integers(0, 400), min_size=1, max_size=40),
+    st.sampled_from([Fraction(3, 100), Fraction(1, 2), Fraction(3), Fraction(12)]),
+)
+def test_no_path_loses_more_than_is_charged(counts, epsilon):
+    law = design_growth(1, epsilon, "epsilon", Unit())
+    falling = sorted(counts, reverse=True)  # a box has no more rows than the one it is a half of
+    assert path_loss(falling, law) <= float(law.amount) + 1e-12
+    assert law.amount <= epsilon
+
+
+def test_the_clamp_is_what_bounds_the_loss():
+    # Without it every level of an empty path loses the rate, so the loss grows with the depth.
+    law = design_growth(1, Fraction(1, 2), "epsilon", Unit())
+    assert path_loss([0] * 25, law, clamp=False) > 4 * float(law.amount)
+    assert path_loss([0] * 25, law) <= float(law.amount)
+
+
+def log_law(law, counts, n_levels):
+    """Return the log-probability of every tree over `counts` rows per deepest box."""
+
+    def below(start, level):
+        size = 2 ** (n_levels - level)
+        if level == n_levels:
+            return {((start, level),): 0.0}
+        biased = max(sum(counts[start : start + size]) - level * law.penalty, -law.penalty)
+        p = chance_to_split(biased, law.rate)
+        trees = {((start, level),): math.log(chance_to_stay(biased, law.rate))}
+        halves = below(start, level + 1), below(start + size // 2, level + 1)
+        for (a, x), (b, y) in itertools.product(*(half.items() for half in halves)):
+            trees[a + b] = math.log(p) + x + y
+        return trees
+
+    return below(0, 0)
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(1), Fraction(3)])
+@pytest.mark.parametrize("place", [0, 3])
+def test_every_tree_loses_at_most_what_is_charged(epsilon, place):
+    law = design_growth(1, epsilon, "epsilon", Unit())
+    for counts in itertools.product([0, 1, 12, 40], repeat=4):
+        more = list(counts)
+        more[place] += 1
+        one, other = log_law(law, list(counts), 2), log_law(law, more, 2)
+        worst = max(abs(one[tree] - other[tree]) for tree in one)
+        assert worst <= float(law.amount) + 1e-9, counts
+
+
+def test_grown_trees_follow_the_law():
+    law = design_growth(1, Fraction(3), "epsilon", Unit())
+    counts = [5, 0, 1, 2]
+    exact = Occupied(np.array([0, 2, 3]), np.array([5, 1, 2]))
+    expected = log_law(law, counts, 2)
+    entropy, n = SeededEntropy(7), 4_000
+    seen = dict.fromkeys(expected, 0)
+    for _ in range(n):
+        starts, levels = law.grow(entropy, exact, 2)
+        seen[tuple(zip(starts.tolist(), levels.tolist(), strict=True))] += 1
+    statistic = sum((seen[t] - n * math.exp(p)) ** 2 / (n * math.exp(p)) for t, p in expected.items())
+    assert statistic < 30  # 4 degrees of freedom: 5e-6
+
+
+def test_people_and_replaced_rows_get_a_gentler_law():
+    alone = design_growth(1, Fraction(1), "epsilon", Unit())
+    many = design_growth(1, Fraction(1), "epsilon", Unit("replace", 3))
+    assert float(many.rate) == pytest.approx(float(alone.rate) / 6, rel=1e-4)
+    assert many.amount <= 1
+    rho = design_growth(1, Fraction(1, 2), "rho", Unit())
+    assert rho.amount <= Fraction(1, 2)
+    assert float(rho.rate) == pytest.approx(1 / 3, rel=1e-6)
+
+
+def test_bad_trees_are_refused():
+    with pytest.raises(InvalidInput, match="fill the domain"):
+        Tree((0, 0), 1, np.array([0, 2]), np.array([1, 2]))
+    with pytest.raises(InvalidInput, match="halved 21 times"):
+        Tree((0,) * 21, 1, np.array([0]), np.array([0]))
+    with pytest.raises(InvalidBudget, match="raise epsilon"):
+        design_growth(1, Fraction(1, 10**30), "epsilon", Unit())
+
+
+def test_boxes_hold_their_rows():
+    tree = Tree((0, 1, 0), 2, np.array([0, 4, 6, 7]), np.array([1, 2, 3, 3]))
+    lower, upper = tree.corners()
+    rows = np.random.default_rng(0).uniform(-1, 1, (2, 500)).astype(np.float32)
+    labels = tree.assign(rows, None)
+    assert (lower[labels] <= rows.T).all()
+    assert (upper[labels] >= rows.T).all()
+    assert set(labels) == {0, 1, 2, 3}
+
+
+def test_a_law_is_a_public_value():
+    law = GrowthLaw(Fraction(1, 8), 6, Fraction(3, 8), "epsilon")
+    assert "penalty=6" in law.describe()

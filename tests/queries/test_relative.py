@@ -1,0 +1,76 @@
+"""Compiled loops over relative offsets and tree keys give the bits of the NumPy ones."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoal.domain import STEPS, Chunk
+from shoal.errors import InvalidInput
+from shoal.queries import Relative, Shells, Voronoi, kernels, relative_kernels
+
+
+def random_case(seed, columns=3, n=300, cells=4):
+    rng = np.random.default_rng(seed)
+    rows = (rng.integers(-STEPS, STEPS + 1, (columns, n)) / STEPS).astype(np.float32)
+    rows[:, :4] = np.array([-1, 1, 0, 0.5], dtype=np.float32)
+    anchors = rng.integers(-STEPS, STEPS + 1, (cells, columns))
+    radii = np.maximum(16, (2 * STEPS * rng.random((cells, columns)) ** 6).astype(np.int64))
+    return rows, rng.integers(0, cells, n).astype(np.int32), anchors, radii
+
+
+@pytest.fixture
+def plainly(monkeypatch):
+    def run(function, *arguments):
+        with monkeypatch.context() as patch:
+            patch.setattr(kernels, "compiles", lambda: False)
+            return function(*arguments)
+
+    return run
+
+
+@pytest.mark.skipif(not kernels.compiles(), reason="numba is switched off")
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("ball", [False, True])
+def test_compiled_and_plain_agree(seed, ball, plainly):
+    rows, labels, anchors, radii = random_case(seed, columns=1 + seed)
+    for function in (relative_kernels.relative, relative_kernels.relative_reach):
+        arguments = rows, labels, anchors, radii, ball
+        assert np.array_equal(function(*arguments), plainly(function, *arguments))
+    metric = None if ball else np.random.default_rng(seed).uniform(0.1, 3, len(rows))
+    arguments = rows, labels, anchors, radii[:, 0], metric
+    cost = relative_kernels.relative_cost
+    assert np.array_equal(cost(*arguments), plainly(cost, *arguments))
+    axes = tuple(np.random.default_rng(seed).permutation(np.repeat(np.arange(len(rows)), 5)).tolist())
+    keys = relative_kernels.tree_keys
+    assert np.array_equal(keys(rows, axes, 21), plainly(keys, rows, axes, 21))
+
+
+@given(st.integers(0, 10**6))
+def test_a_ball_holds_its_offsets(seed):
+    rows, labels, anchors, radii = random_case(seed, columns=1 + seed % 7, n=50)
+    steps = relative_kernels.relative(rows, labels, anchors, radii, True).astype(object)
+    assert max((steps * steps).sum(axis=0)) <= STEPS**2
+
+
+def test_sums_are_in_radii():
+    of = Relative(np.zeros((1, 2)), np.array([[0.5, 0.25]]), reaches=np.array([1.0]))
+    chunk = Chunk(np.array([[0.25, 1.0], [0.25, -0.125]], dtype=np.float32))
+    totals = of.exact_totals(Voronoi(np.zeros((1, 2))), chunk, None)
+    # 0.25/0.5 and a cut 1; a whole 1 and -0.5; two rows; 2 (0.125) - 1 and 2 (1) - 1.
+    assert totals.tolist() == [[STEPS * 3 // 2, STEPS // 2, 2 * STEPS, STEPS // 4]]
+
+
+def test_shells_count_distances():
+    shells = Shells(np.zeros((1, 2)), np.full((1, 2), 0.5), "ball", (0.5, 1.0, 2.0))
+    rows = np.array([[0.0, 0.25, 0.25, 0.5, 1.0], [0.0, 0.0, 0.25, 0.5, 1.0]], dtype=np.float32)
+    assert shells.assign(rows, None).tolist() == [0, 0, 1, 2, 3]
+
+
+def test_bad_shapes_are_refused():
+    with pytest.raises(InvalidInput, match="need radii alike"):
+        Relative(np.zeros((2, 2)), np.ones((1, 2)))
+    with pytest.raises(InvalidInput, match="one reach for each"):
+        Relative(np.zeros((2, 2)), np.ones((2, 2)), reaches=np.ones(3))
+    with pytest.raises(InvalidInput, match="edges must rise"):
+        Shells(np.zeros((1, 1)), np.ones((1, 1)), "box", (1.0, 0.5))
