@@ -11,6 +11,7 @@ from shoal.algorithms.cube_tree import candidates, grow, leaves
 from shoal.algorithms.local_swap import local_swap
 from shoal.algorithms.projected import ProjectedClustering
 from shoal.algorithms.recovery import Recovery, lift, shrunk, zero_of
+from shoal.audit.suite import Subject, cases_for
 from shoal.domain import Unit
 from shoal.errors import InvalidInput, MostlyNoise
 from shoal.estimators.explain import explain
@@ -299,3 +300,15 @@ def test_more_columns_than_there_are_cannot_be_picked():
     X, centres = groups(2, 3, 2000)
     model = ProjectedKMeans(2, epsilon=50.0, bounds=(-1, 1), sparsity=40, random_state=0).fit(X)
     assert error(model, centres) < 0.05
+
+
+@pytest.mark.parametrize(
+    "how", [{"route": "published", "n_repeats": 2, "n_shifts": 2}, {"sparsity": 1}], ids=str
+)
+@pytest.mark.parametrize("epsilon", [0.5, 3.0])
+def test_no_question_loses_more_than_it_is_charged_on_any_canary(how, epsilon):
+    # The audit tries every algorithm as it comes; these are the other ways.
+    subject = Subject("projected", epsilon, how, seed=0)
+    found = subject.exact(cases_for("projected", epsilon), subject.delta())
+    assert found.passed, found.detail
+    assert found.measured > 0.3 * epsilon
