@@ -22,6 +22,7 @@ lint: $(VENV)/.lint
 bench: $(VENV)/.test
 	$(BIN)/python benchmarks/lloyd.py
 	$(BIN)/python benchmarks/families.py
+	$(BIN)/python benchmarks/coreset.py
 
 # One stamp per set of extras, so that `make demo` does not install the test tools.
 $(VENV)/bin/python:
