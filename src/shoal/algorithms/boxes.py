@@ -28,7 +28,10 @@ _MOST_A_COLUMN = 20
 # Four to eight times finer than Su et al.'s grid: cells that do not stand out are dropped, so noise does not
 # add up over empty ones.
 MASK_THETA = 1.2
-_MOST_CELLS = 2_000_000
+# The rounds after it need no finer grid than this, and k-means on it stays quick.
+_MOST_CELLS = 2**17
+# Where nothing stands out, the largest counts have to do.
+_MOST_FALLBACK = 4096
 # Cells are looked at alone and with their neighbours, at these standard deviations of a bell in cells.
 _BELLS = (0.6, 1.2)
 # A cluster's own spread counts as much as the common one when it has this many rows.
@@ -84,6 +87,7 @@ class Boxes:
             rng,
             n_starts=n_starts,
             least_mass=1.0,
+            n_swaps=30 if n_starts > 1 else 0,
             stretch=self.stretch,
         )
         return found.centres
@@ -199,7 +203,7 @@ def masked_points(curator: Curator, n_rows: float, cost: Fraction) -> Boxes:
 
 
 def stand_out(counts: Array, sd: float, epsilon: float) -> npt.NDArray[np.int64]:
-    """Return the flat indices of the cells that stand out of the noise; of all if none does.
+    """Return the flat indices of the cells that stand out of the noise; of the largest if none does.
 
     Parameters
     ----------
@@ -212,8 +216,10 @@ def stand_out(counts: Array, sd: float, epsilon: float) -> npt.NDArray[np.int64]
 
     Examples
     --------
-    >>> stand_out(np.array([[0.0, 9.0], [-1.0, 1.0]]), 1.0, 1.4)
-    array([1])
+    >>> counts = np.zeros((9, 9))
+    >>> counts[4, 4] = 9.0
+    >>> stand_out(counts, 1.0, 1.4)
+    array([31, 39, 40, 41, 49])
     """
     level = math.log(max(counts.size, 2))
     kept = counts > max(level / epsilon, sd)
@@ -221,7 +227,9 @@ def stand_out(counts: Array, sd: float, epsilon: float) -> npt.NDArray[np.int64]
         smooth = gaussian_filter(counts, bell, mode="constant")
         kept |= smooth > sd * _bell_norm(bell) ** counts.ndim * math.sqrt(2 * level)
     found = np.flatnonzero(kept)
-    return found if len(found) else np.arange(counts.size)
+    if len(found):
+        return found
+    return np.sort(np.argsort(-counts.ravel(), kind="stable")[:_MOST_FALLBACK])
 
 
 def _bell_norm(bell: float) -> float:

@@ -51,7 +51,7 @@ def everything(delta: float = 0.0) -> tuple[Method, ...]:
     Examples
     --------
     >>> [method.label for method in everything()][0]
-    'DPLloyd'
+    'KMeans'
     """
     methods: list[Method] = []
     for name, row in REGISTRY.items():

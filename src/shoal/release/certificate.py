@@ -148,7 +148,7 @@ class Certificate:
     def to_dict(self) -> dict[str, Any]:
         """Return plain dictionaries, numbers and strings, ready for JSON."""
         charges = [{**asdict(charge), "amount": str(charge.amount)} for charge in self.charges]
-        return {**asdict(self), "charges": charges}
+        return {**asdict(self), "charges": charges, "notes": list(self.notes)}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Certificate:
