@@ -108,6 +108,24 @@ def test_a_coreset_is_released_once_and_asked_for_free(trips, tmp_path, monkeypa
     refused(tmp_path, "--k is missing", "fit", *args[:1], *args[3:], "--out", tmp_path / "other")
 
 
+def test_the_number_of_groups_can_be_found(trips, tmp_path):
+    args = [trips, "--columns", "lon,lat", "--k", "auto", "--epsilon", 2, *BOUNDS, "--set", "max_clusters=6"]
+    assert "as many groups" in shoal("explain", *args, "--rows", 9000).output.replace("\n", " ")
+    fitted = shoal("fit", *args, "--out", tmp_path / "release")
+    assert "     3  " in next(line for line in fitted.output.splitlines() if "<- chosen" in line)
+    assert (
+        json.loads(shoal("show", tmp_path / "release", "--json").stdout)["certificate"]["parameters"][
+            "n_clusters"
+        ]
+        == "auto"
+    )
+    shoal("verify", tmp_path / "release")
+    other = [*args[:4], "three", *args[5:-2]]
+    refused(tmp_path, "--k is 'three'", "fit", *other, "--out", tmp_path / "other")
+    lloyd = [*args[:-2], "--algorithm", "lloyd"]
+    refused(tmp_path, "n_clusters is 'auto'", "fit", *lloyd, "--out", tmp_path / "other")
+
+
 def test_any_parameter_can_be_set(trips, tmp_path):
     ask = [trips, "--epsilon", 1, *BOUNDS]
     config = tmp_path / "shoal.toml"

@@ -29,6 +29,7 @@ from shoal.queries import ReplayCurator, Voronoi
 ALGORITHMS = [
     Best(4),
     Best(1),
+    Best("auto", n_starts=2, max_clusters=6),
     TreeKMeans(3),
     TreeKMeans(1, n_starts=2),
     SwapLloyd(4),

@@ -7,7 +7,7 @@ written on the certificate. Proof: docs/proofs/best.md.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
@@ -21,7 +21,10 @@ from shoal.algorithms.lsh_tree import lsh_start
 from shoal.algorithms.rows import Rows, count_rows, fewest_rows
 from shoal.algorithms.swap import SwapLloyd
 from shoal.algorithms.tree import FOR_TREE, clustering_of, search
+from shoal.domain import Domain
+from shoal.errors import InvalidInput
 from shoal.postprocess import centre_sd, recentre
+from shoal.postprocess.how_many import CostCurve
 from shoal.queries import Curator, Voronoi
 
 Route: TypeAlias = Literal[
@@ -42,6 +45,8 @@ _GRID_SHARE_FEW, _GRID_SHARE = Fraction(1, 2), Fraction(3, 10)
 # Random cuts find the mean of every leaf as well, so they may cost more than a tree.
 _FOR_CUTS = Fraction(2, 5)
 _LEAF_SPREAD = 0.01
+# What is decided before the groups are counted is decided for so many.
+USUAL_GROUPS = 4
 
 
 @dataclass(frozen=True)
@@ -50,46 +55,60 @@ class Best:
 
     Parameters
     ----------
-    n_clusters : int
-        How many centres.
+    n_clusters : int or "auto"
+        How many centres, or to choose that from the released boxes.
     n_starts : int
         Starts of k-means on released boxes.
+    max_clusters : int
+        The most that "auto" may choose.
     """
 
-    n_clusters: int
+    n_clusters: int | Literal["auto"]
     n_starts: int = 20
+    max_clusters: int = 20
+
+    def check(self, domain: Domain) -> None:
+        """Refuse what cannot work, from public values, before anything is spent."""
+        if self.n_clusters == "auto" and domain.n_columns > CUT_COLUMNS:
+            raise InvalidInput(
+                f'n_clusters="auto" counts groups on boxes, which say little in {domain.n_columns} columns: '
+                f"give a number, or at most {CUT_COLUMNS} columns"
+            )
 
     def run(self, curator: Curator) -> Clustering:
         """Pay for the number of rows, choose, and go."""
+        self.check(curator.domain)
         n_rows, rest = count_rows(curator)
         rows = Rows(n_rows, fewest_rows(curator, n_rows, rest))
         route, why = self.route(curator, rows, rest)
         curator.note(f"{route}: {why}")
-        k, half = self.n_clusters, rest / 2
+        # No number is chosen where nothing can be told apart; in many columns "auto" was refused.
+        k = 1 if self.n_clusters == "auto" else self.n_clusters
         match route:
             case "one mean":
                 return one_mean(curator, k, rows, rest)
             case "cuts":
-                return self._from_cuts(curator, rows, rest)
+                return self._from_cuts(curator, k, rows, rest)
             case "swaps":
                 return SwapLloyd(k, start="lsh-tree").run(curator, rest)
             case "tree":
-                points = tree_points(curator, rest * FOR_TREE)
-                return search(curator, points, k, rows, rest * (1 - FOR_TREE), self.n_starts)
-            case "grid":
-                points = masked_points(curator, rows.about, rest)
-                rows = rows.and_again(curator, points.total, points.total_sd)
-                return clustering_of(curator, self._only(curator, points), rows, n_iter=1)
-            case "grid and one round":
-                points = masked_points(curator, rows.about, half)
-                centres = points.centres(k, curator.public_rng("starts on the boxes"), self.n_starts)
-                found = follow(curator, centres, points.spreads(centres), rows.about, half)
-                return clustering_of(curator, found, rows, n_iter=1)
-            case "grid and two rounds":
-                few = curator.domain.n_columns <= _FEW_COLUMNS
-                share = rest * (_GRID_SHARE_FEW if few else _GRID_SHARE)
+                share = rest * FOR_TREE
+                points = tree_points(curator, share)
+            case _:
+                share = rest * self._grid_share(curator, route)
                 points = masked_points(curator, rows.about, share)
-                return search(curator, points, k, rows, rest - share, self.n_starts)
+        k, curve = self._groups(curator, points)
+        left = rest - share
+        if route == "grid":
+            rows = rows.and_again(curator, points.total, points.total_sd)
+            found = clustering_of(curator, self._only(curator, points, k), rows, n_iter=1)
+        elif route == "grid and one round":
+            centres = points.centres(k, curator.public_rng("starts on the boxes"), self.n_starts)
+            moved = follow(curator, centres, points.spreads(centres), rows.about, left)
+            found = clustering_of(curator, moved, rows, n_iter=1)
+        else:
+            found = search(curator, points, k, rows, left, self.n_starts)
+        return replace(found, curve=curve)
 
     def route(self, curator: Curator, rows: Rows, rest: Fraction) -> tuple[Route, str]:
         """Choose from public and released values, and say why.
@@ -103,9 +122,11 @@ class Best:
         rest : Fraction
             What is left of the budget.
         """
-        d, k = curator.domain.n_columns, self.n_clusters
+        d, auto = curator.domain.n_columns, self.n_clusters == "auto"
+        k = USUAL_GROUPS if self.n_clusters == "auto" else self.n_clusters
         noise = k * round_noise(curator, rest) / rows.surely
-        about = f"{d} columns, {k} groups, noise of a centre about {noise:.2g} of its radius"
+        groups = f"{'as for ' if auto else ''}{k} groups"
+        about = f"{d} columns, {groups}, noise of a centre about {noise:.2g} of its radius"
         if noise > (_ONE_MEAN_FEW if d <= _FEW_COLUMNS else _ONE_MEAN):
             return "one mean", f"{about}: no groups could be told from noise"
         if d > CUT_COLUMNS and curator.budget.currency == "rho":
@@ -120,15 +141,29 @@ class Best:
             return "grid and one round", f"{about}: enough to follow the rows once"
         return "grid and two rounds", f"{about}: enough to follow the rows of more centres than groups"
 
-    def _only(self, curator: Curator, points: Boxes) -> Followed:
+    def _grid_share(self, curator: Curator, route: Route) -> Fraction:
+        if route == "grid":
+            return Fraction(1)
+        few = curator.domain.n_columns <= _FEW_COLUMNS  # as all that follow the rows once have
+        return _GRID_SHARE_FEW if few else _GRID_SHARE
+
+    def _groups(self, curator: Curator, points: Boxes) -> tuple[int, CostCurve | None]:
+        """Return how many groups were asked for, or as many as released boxes show."""
+        if self.n_clusters != "auto":
+            return self.n_clusters, None
+        curve = points.how_many(self.max_clusters, curator.public_rng("how many groups"), self.n_starts)
+        curator.note(curve.why)
+        return curve.chosen, curve
+
+    def _only(self, curator: Curator, points: Boxes, k: int) -> Followed:
         """Take centres from boxes alone, with the errors that their noise gives them."""
         rng = curator.public_rng("starts on the boxes")
-        centres = points.centres(self.n_clusters, rng, self.n_starts)
+        centres = points.centres(k, rng, self.n_starts)
         sizes, variances, size_sd = points.noise(centres)
         return Followed(centres, sizes, variances, size_sd, CAUTIOUS_RADIUS * size_sd)
 
-    def _from_cuts(self, curator: Curator, rows: Rows, rest: Fraction) -> Clustering:
-        start = lsh_start(curator, self.n_clusters, rest * _FOR_CUTS, n_starts=self.n_starts).leaves
+    def _from_cuts(self, curator: Curator, k: int, rows: Rows, rest: Fraction) -> Clustering:
+        start = lsh_start(curator, k, rest * _FOR_CUTS, n_starts=self.n_starts).leaves
         # Leaves come with their means; how far rows lie from them is left to the first round to find.
         narrow = np.full(start.means.shape, _LEAF_SPREAD**2)
         points = Boxes(
@@ -140,7 +175,7 @@ class Best:
             float(start.counts.sum()),
             start.count_sd * math.sqrt(len(start.counts)),
         )
-        return search(curator, points, self.n_clusters, rows, rest * (1 - _FOR_CUTS), self.n_starts)
+        return search(curator, points, k, rows, rest * (1 - _FOR_CUTS), self.n_starts)
 
 
 def round_noise(curator: Curator, cost: Fraction) -> float:

@@ -16,6 +16,7 @@ from scipy.ndimage import gaussian_filter
 
 from shoal.algorithms.grid import effective_epsilon, side_by_theta
 from shoal.postprocess import pack
+from shoal.postprocess.how_many import CostCurve, cost_curve
 from shoal.postprocess.weighted_kmeans import weighted_kmeans
 from shoal.queries import Curator, Grid
 from shoal.queries.trees import MOST_LEVELS
@@ -91,6 +92,22 @@ class Boxes:
             stretch=self.stretch,
         )
         return found.centres
+
+    def how_many(self, most: int, rng: np.random.Generator, n_starts: int = 20) -> CostCurve:
+        """Find what 1, 2, ... groups cost, and how many there seem to be: for free.
+
+        Parameters
+        ----------
+        most : int
+            The largest number.
+        rng : numpy Generator
+            Public randomness.
+        n_starts : int
+            Most starts of k-means for each number.
+        """
+        n_boxes = (self.total_sd / self.sd) ** 2  # dropped ones as well
+        given = self.places, self.variances, self.weights, self.sd
+        return cost_curve(*given, n_boxes, most, rng, n_starts=n_starts, stretch=self.stretch)
 
     def spreads(self, centres: Array) -> Array:
         """Return the standard deviation of rows around each centre, a column: shape (k, d).

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.domain import Domain
+from shoal.postprocess.how_many import CostCurve
 from shoal.queries import Curator
 
 
@@ -34,6 +35,8 @@ class Clustering:
         is as wide as the domain.
     domain : Domain
         What the centres are scaled to.
+    curve : CostCurve, optional
+        What every number of groups costs, where the number was chosen from released values.
     """
 
     centres: npt.NDArray[np.float64]
@@ -43,6 +46,7 @@ class Clustering:
     n_iter: int
     predicted_sd: float
     domain: Domain
+    curve: CostCurve | None = None
 
 
 class Sketch(Protocol):

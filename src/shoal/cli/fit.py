@@ -36,6 +36,8 @@ def fit(out: Path, as_json: bool, **given: Any) -> None:
     from shoal.cli.show import print_release
 
     print_release(model.release_)
+    if hasattr(model, "cost_curve_"):
+        click.echo(f"\n{model.cost_curve_}")
     say(f"\nwritten to {out}. Check it with: shoal verify {out}")
 
 

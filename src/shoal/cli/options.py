@@ -21,7 +21,7 @@ _OPTIONS = [
         help="Columns to cluster, with commas between; by default those that --bounds and --levels name, "
         "or all.",
     ),
-    click.option("--k", type=int, help="How many groups."),
+    click.option("--k", type=str, help="How many groups; or auto, with --algorithm auto."),
     click.option("--epsilon", type=str, help="Privacy loss allowed: 0.1 is strict, 1 usual, above 3 weak."),
     click.option("--delta", type=str, help="Above 0 for (epsilon, delta); 0 by default."),
     click.option(
@@ -185,8 +185,8 @@ def _parse(name: str, value: Any) -> Any:
         return dict(_parse_levels(entry) for entry in value)
     if name in ("epsilon", "delta") and isinstance(value, str):
         return number(value, f"--{name}")
-    if name == "max_iter" and value != "auto":
-        return int(number(str(value), "--max-iter"))
+    if name in ("k", "max_iter") and value != "auto":
+        return whole(value, f"--{name.replace('_', '-')}")
     return value
 
 
@@ -243,6 +243,16 @@ def _value(text: str) -> Any:
         except ValueError:
             continue
     return text
+
+
+def whole(value: Any, what: str) -> Any:
+    """Read a whole number, or say what it was meant for; values of a config file are checked elsewhere."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return int(value)
+    except ValueError:
+        raise InvalidInput(f"{what} is {value!r}, not a whole number or auto") from None
 
 
 def number(text: str, what: str) -> float:

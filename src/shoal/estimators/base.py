@@ -70,6 +70,10 @@ class PrivateKMeans(
         self.cluster_centers_ = self.release_.centres
         self.cluster_sizes_ = np.maximum(clustering.sizes, 0.0)
         self.n_iter_ = clustering.n_iter
+        if clustering.curve is not None:
+            self.cost_curve_ = clustering.curve
+        elif hasattr(self, "cost_curve_"):  # of an earlier fit
+            del self.cost_curve_
         if not clustering.predicted_sd <= 0.5:
             warnings.warn(
                 f"the noise of a centre is predicted at {clustering.predicted_sd:.2g} half widths of the "

@@ -11,6 +11,7 @@ import numpy as np
 
 from shoal.accounting import Charge, NoGuarantee
 from shoal.algorithms import with_bounds
+from shoal.algorithms.best import USUAL_GROUPS
 from shoal.domain import Domain, Schema, Unit
 from shoal.domain.schema import Field
 from shoal.errors import InvalidInput, MostlyNoise
@@ -106,6 +107,8 @@ def explain(model: PrivateEstimator, columns: Sequence[str] | Schema, rows: floa
         )
     if hasattr(algorithm, "n_starts"):  # no search is worth its time on imagined counts
         algorithm = replace(algorithm, n_starts=1)
+    if getattr(algorithm, "n_clusters", None) == "auto":  # imagined counts show no groups
+        algorithm = replace(algorithm, n_clusters=USUAL_GROUPS)
     schema = columns if isinstance(columns, Schema) else Schema(tuple(map(Field, columns)))
     bounds = schema.bounds(model.bounds)
     unit = Unit(model.neighbours, model.max_rows, model.unit)
@@ -151,6 +154,8 @@ def _released(model: PrivateEstimator, transcript: Transcript, n_clusters: int) 
         taken = sum(isinstance(entry.question, WithoutNearest) for entry in transcript)
         return f"a coreset of {taken} weighted points"
     if not isinstance(model, GridSynopsis):
+        if model.n_clusters == "auto":
+            return f"as many groups as the released counts show; the errors are those of {n_clusters}"
         return f"{n_clusters} groups"
     entry = next(e for e in reversed(transcript.entries) if e.charge is not None)
     answer, grid = entry.answer, getattr(entry.question, "partition", None)

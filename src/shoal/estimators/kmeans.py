@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal, Unpack
+from typing import Any, Literal, Unpack
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from shoal.accounting import Approx, Budget, Pure
 from shoal.algorithms import Algorithm
@@ -23,12 +26,16 @@ class KMeans(PrivateKMeans):
 
     Parameters
     ----------
-    n_clusters : int
-        How many groups. Where noise cannot tell that many apart, several centres are the same.
+    n_clusters : int or "auto"
+        How many groups. Where noise cannot tell that many apart, several centres are the same. With "auto",
+        the number that describes the released synopsis shortest, which costs nothing: up to 15 columns;
+        `cost_curve_` then holds what every number costs.
     epsilon : float
         Privacy loss allowed; smaller is more private. No default: it is yours to decide.
     n_starts : int
         Starts of k-means on released values, which cost nothing.
+    max_clusters : int
+        The most groups that "auto" may find.
     **common
         As in :class:`shoal.estimators.parameters.CommonParameters`. With delta above 0 and up to 15 columns
         the noise of pure epsilon is smaller, so it is used, and the certificate promises that.
@@ -44,23 +51,60 @@ class KMeans(PrivateKMeans):
     array([2., 8.])
     >>> print(model.certificate_.notes[0].split(":")[0])
     grid and two rounds
+    >>> KMeans(n_clusters="auto", epsilon=0.5, bounds=(0, 10)).fit(X).cost_curve_.chosen
+    2
     """
 
     _registered = "auto"
 
     def __init__(
-        self, n_clusters: int, *, epsilon: float, n_starts: int = 20, **common: Unpack[Common]
+        self,
+        n_clusters: int | Literal["auto"],
+        *,
+        epsilon: float,
+        n_starts: int = 20,
+        max_clusters: int = 20,
+        **common: Unpack[Common],
     ) -> None:
         super().__init__(n_clusters, epsilon=epsilon, **common)
         self.n_starts = n_starts
+        self.max_clusters = max_clusters
+
+    def plot_cost_curve(self, axes: Any = None) -> Any:
+        """Draw what every number of groups costs, with the noise, and the one that was chosen.
+
+        Parameters
+        ----------
+        axes : matplotlib Axes, optional
+            Where to; a new picture if not given.
+
+        Returns
+        -------
+        matplotlib Axes
+            With the curve.
+        """
+        check_is_fitted(self, "cost_curve_", msg='there is no curve: fit %(name)s with n_clusters="auto"')
+        if axes is None:
+            import matplotlib.pyplot as plt
+
+            axes = plt.subplots(layout="constrained")[1]
+        curve = self.cost_curve_
+        axes.errorbar(np.arange(1, len(curve.cost) + 1), curve.cost, 2 * curve.sd, marker="o", capsize=3)
+        axes.axvline(curve.chosen, linestyle=":", color="black", label=f"{curve.chosen} groups chosen")
+        axes.set(xlabel="groups", ylabel="mean squared distance (scaled), ± 2 sd of the noise")
+        axes.legend()
+        return axes
 
     def _algorithm(self, budget: Pure | Approx) -> Algorithm:  # noqa: ARG002
+        k = self.n_clusters
         return Best(
-            n_clusters=check_count(self.n_clusters, "n_clusters"),
+            n_clusters="auto" if k == "auto" else check_count(k, "n_clusters"),
             n_starts=check_count(self.n_starts, "n_starts"),
+            max_clusters=check_count(self.max_clusters, "max_clusters"),
         )
 
     def _settle(self, budget: Budget, domain: Domain) -> Budget:
+        Best(self.n_clusters).check(domain)  # before bounds are paid for
         # A shared accountant counts in its own currency, where a pure epsilon would be dear.
         if isinstance(budget, Approx) and self.budget is None and domain.n_columns <= CUT_COLUMNS:
             return Pure(budget.epsilon)

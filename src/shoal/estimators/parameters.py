@@ -78,7 +78,7 @@ class CommonParameters:
 
     def __init__(
         self,
-        n_clusters: int,
+        n_clusters: int | Literal["auto"],
         *,
         epsilon: float,
         delta: float = 0.0,

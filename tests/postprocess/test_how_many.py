@@ -1,0 +1,54 @@
+"""How many groups: bells stay whole, groups that could be noise do not count."""
+
+import numpy as np
+import pytest
+
+from shoal.postprocess.how_many import cost_curve
+
+
+def curve_of(places, weights, *, sd=1.0, n_points=None, most=6):
+    n = len(weights) if n_points is None else n_points
+    rng, around = np.random.default_rng(0), np.full(places.shape, 1e-5)
+    return cost_curve(places, around, weights, sd, n, most, rng, stretch=np.ones(places.shape[1]))
+
+
+@pytest.fixture
+def bells():
+    rng = np.random.default_rng(1)
+    return np.concatenate([rng.normal(m, 0.05, (300, 2)) for m in (-0.6, 0.0, 0.6)])
+
+
+def test_costs_are_those_of_the_points(bells):
+    curve = curve_of(bells, np.full(900, 20.0))
+    assert curve.cost[0] == pytest.approx(((bells - bells.mean(axis=0)) ** 2).sum(axis=1).mean() + 2e-5)
+    assert curve.chosen == 3
+    assert (np.diff(curve.cost) < 0).all()
+
+
+def test_the_noise_of_a_cost_is_the_stated_one(bells):
+    rng = np.random.default_rng(2)
+    sd, weights = 3.0, np.full(900, 20.0)
+    squares = ((bells - bells.mean(axis=0)) ** 2).sum(axis=1) + 2e-5
+    costs = [(weights + rng.normal(0, sd, 900)) @ squares / weights.sum() for _ in range(2000)]
+    assert curve_of(bells, weights, sd=sd, most=1).sd[0] == pytest.approx(np.std(costs), rel=0.1)
+
+
+def test_a_group_that_could_be_noise_does_not_count(bells):
+    weights = np.full(900, 20.0)
+    places = np.concatenate([bells, [[0.9, -0.9]]])
+    assert curve_of(places, np.append(weights, 12.0)).chosen == 3
+    assert curve_of(places, np.append(weights, 4000.0)).chosen == 4
+
+
+def test_nothing_but_noise_is_one_group():
+    curve = curve_of(np.zeros((4, 2)), np.array([-1.0, 0.5, 0.2, -0.1]))
+    assert curve.chosen == 1
+    assert "<- chosen" in str(curve)
+
+
+def test_a_number_with_a_light_group_is_never_chosen():
+    # Two places weigh enough, a third does not, and there is nowhere else for its centre.
+    places, weights = np.array([[-0.5], [0.5], [0.9]]), np.array([90.0, 90.0, 3.0])
+    curve = curve_of(places, weights, n_points=50, most=3)
+    assert curve.chosen == 2
+    assert not np.isfinite(curve.length[2])
