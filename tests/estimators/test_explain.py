@@ -11,7 +11,8 @@ from shoal.release.words import risk_sentence
 
 
 @pytest.mark.parametrize(
-    "how", [{}, {"noise": "laplace"}, {"delta": 1e-6}, {"max_iter": "auto"}, {"n_rows": 2000}]
+    "how",
+    [{}, {"noise": "laplace"}, {"delta": 1e-6}, {"max_iter": "auto", "random_state": 0}, {"n_rows": 2000}],
 )
 def test_the_plan_is_what_a_fit_pays(blobs, how):
     model = DPLloyd(4, epsilon=1.0, bounds=(-1, 1), **how)
