@@ -19,6 +19,7 @@ from shoal.errors import InvalidInput, InvalidRelease
 from shoal.estimators.explain import explain
 from shoal.postprocess.fewer import fewer
 from shoal.queries import NoisyCounts, ReplayCurator
+from shoal.queries.questions import Sums
 from shoal.release.checks import replay
 
 
@@ -40,8 +41,8 @@ ROUTES = {
     "grid": (5000, 2, 15, 0.1, 0.0),
     "grid and one round": (5000, 2, 10, 0.2, 0.0),
     "grid and two rounds": (20_000, 3, 4, 1.0, 0.0),
-    "tree": (20_000, 8, 4, 1.0, 0.0),
-    "cuts": (20_000, 20, 4, 1.0, 0.0),
+    "tree": (20_000, 8, 4, 0.3, 0.0),
+    "cuts": (20_000, 8, 4, 1.0, 0.0),
     "swaps": (20_000, 20, 4, 1.0, 1e-6),
 }
 
@@ -293,3 +294,31 @@ def test_auto_is_refused_before_anything_is_spent(make, how, says):
             np.zeros((50, 16))
         )
     assert budget.spent == 0
+
+
+def test_a_lost_group_is_seen_by_small_boxes():
+    places = np.array([[-0.5, 0.0], [0.5, 0.0], [0.5, 0.5]])
+    boxes = Boxes(places, np.full((3, 2), 1e-4), np.full(3, 100.0), 1.0, np.ones(2), 300.0, 2.0)
+    whole, inside = boxes.cost(places)
+    assert whole == pytest.approx(inside) == pytest.approx(300 * 2e-4)
+    assert boxes.cost(places[:2])[0] == pytest.approx(inside + 100 * 0.25)
+
+
+@pytest.mark.parametrize(("d", "n", "epsilon"), [(2, 5000, 0.5), (6, 20_000, 1.0)])
+def test_intervals_cover_given_the_assignment(d, n, epsilon):
+    X, _ = groups(n, d, 4)
+    X = np.rint(X * 2**20) / 2**20  # the lattice, so that the assignment is that of the gate
+    inside, sizes = [], []
+    for seed in range(40):
+        model = KMeans(4, epsilon=epsilon, bounds=(-1, 1), n_starts=2, random_state=seed).fit(X)
+        asked = [e.question for e in model.release_.transcript if isinstance(e.question, Sums)][-1]
+        labels = asked.partition.assign(np.ascontiguousarray(X.T.astype(np.float32)), None)
+        found = model.release_.intervals
+        for j, (anchor, radius) in enumerate(zip(asked.of.anchors, asked.of.radii, strict=True)):
+            rows = X[labels == j]
+            mean = anchor + radius * np.clip((rows - anchor) / radius, -1, 1).mean(axis=0)
+            inside.append((found.centre_low[j] <= mean) & (mean <= found.centre_high[j]))
+            sizes.append(found.size_low[j] <= len(rows) <= found.size_high[j])
+    # 95 %, with three standard errors of this many.
+    assert np.mean(inside) == pytest.approx(0.95, abs=3 * (0.95 * 0.05 / np.size(inside)) ** 0.5 + 0.01)
+    assert np.mean(sizes) == pytest.approx(0.95, abs=3 * (0.95 * 0.05 / len(sizes)) ** 0.5 + 0.01)

@@ -16,11 +16,10 @@ import numpy as np
 from shoal.algorithms.boxes import Boxes, masked_points, tree_points
 from shoal.algorithms.clustering import Clustering
 from shoal.algorithms.follow import CAUTIOUS_RADIUS, Followed, follow
-from shoal.algorithms.grid import effective_epsilon
 from shoal.algorithms.lsh_tree import lsh_start
 from shoal.algorithms.rows import Rows, count_rows, fewest_rows
 from shoal.algorithms.swap import SwapLloyd
-from shoal.algorithms.tree import FOR_TREE, clustering_of, search
+from shoal.algorithms.tree import FOR_TREE, clustering_of, round_noise, search
 from shoal.domain import Domain
 from shoal.errors import InvalidInput
 from shoal.postprocess import centre_sd, recentre
@@ -39,6 +38,8 @@ CUT_COLUMNS = 15
 # columns a grid still can); above the second, a round costs more than it gives; below the third, there is
 # enough for three centres a group.
 _ONE_MEAN, _ONE_MEAN_FEW, _NO_ROUND, _TWO_ROUNDS = 0.25, 1.0, 0.05, 0.02
+# In more columns: below these a tree, and cuts, fit the rows better.
+_TREE, _CUTS = 0.01, 0.0035
 # Shares of the grid: in few columns it does most of the work, in more it only says where groups are.
 _FEW_COLUMNS = 3
 _GRID_SHARE_FEW, _GRID_SHARE = Fraction(1, 2), Fraction(3, 10)
@@ -124,7 +125,7 @@ class Best:
         """
         d, auto = curator.domain.n_columns, self.n_clusters == "auto"
         k = USUAL_GROUPS if self.n_clusters == "auto" else self.n_clusters
-        noise = k * round_noise(curator, rest) / rows.surely
+        noise = round_noise(curator, k, rows, rest)
         groups = f"{'as for ' if auto else ''}{k} groups"
         about = f"{d} columns, {groups}, noise of a centre about {noise:.2g} of its radius"
         if noise > (_ONE_MEAN_FEW if d <= _FEW_COLUMNS else _ONE_MEAN):
@@ -133,8 +134,12 @@ class Best:
             return "swaps", f"{about}: Gaussian noise makes many rounds cheap"
         if d > CUT_COLUMNS:
             return "cuts", f"{about}: boxes say little about distance in so many columns"
+        if d > _GRID_COLUMNS and noise < _CUTS and not auto:  # groups are counted on boxes
+            return "cuts", f"{about}: enough to tell where to cut"
         if d > _GRID_COLUMNS:
             return "tree", f"{about}: a grid would have too many cells"
+        if d > _FEW_COLUMNS and noise < _TREE:
+            return "tree", f"{about}: enough to grow a tree that fits the rows better than a grid"
         if d <= _FEW_COLUMNS and noise > _NO_ROUND:
             return "grid", f"{about}: a round that follows the rows would cost more than it gives"
         if d <= _FEW_COLUMNS and noise > _TWO_ROUNDS:
@@ -176,15 +181,6 @@ class Best:
             start.count_sd * math.sqrt(len(start.counts)),
         )
         return search(curator, points, k, rows, rest * (1 - _FOR_CUTS), self.n_starts)
-
-
-def round_noise(curator: Curator, cost: Fraction) -> float:
-    """Return the noise of a sum in radii, were all of a share spent on one round.
-
-    In the shape of a box of d + 1 sides it is sqrt((d + 2)(d + 3) / 3) / epsilon.
-    """
-    d = curator.domain.n_columns
-    return math.sqrt((d + 2) * (d + 3) / 3) / effective_epsilon(curator, cost)
 
 
 def one_mean(curator: Curator, n_clusters: int, rows: Rows, rest: Fraction) -> Clustering:

@@ -125,6 +125,13 @@ class Boxes:
         common = squares.sum(axis=0) / max(float(mass.sum()), 1.0)
         return np.asarray(np.sqrt((squares + _PRIOR_ROWS * common) / (mass[:, np.newaxis] + _PRIOR_ROWS)))
 
+    def cost(self, centres: Array) -> tuple[float, float]:
+        """Return the cost of centres by the noisy weights, and the part of it that lies inside the boxes."""
+        points, goals = self.places * self.stretch, centres * self.stretch
+        away = ((points - goals[nearest(points, goals)]) ** 2).sum(axis=1)
+        inside = max(float(self.weights @ (self.variances * self.stretch**2).sum(axis=1)), 0.0)
+        return max(float(self.weights @ away), 0.0) + inside, inside
+
     def noise(self, centres: Array) -> tuple[Array, Array, float]:
         """Return sizes of centres, the variance of their noise a column, and the noise of a size."""
         k = len(centres)

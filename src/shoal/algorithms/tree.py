@@ -24,9 +24,14 @@ from shoal.queries import Curator, Voronoi
 
 Array = npt.NDArray[np.float64]
 
-# Shares of the budget: the tree, then a third and two thirds of the rest.
+# Share of the budget that a tree has.
 FOR_TREE = Fraction(1, 5)
-FIRST_ROUND = Fraction(1, 3)
+# Shares of the rest that rounds have, and the noise below which a third is worth its while.
+_TWO_ROUNDS = (Fraction(1, 3), Fraction(2, 3))
+_THREE_ROUNDS = (Fraction(3, 10), Fraction(1, 5), Fraction(1, 2))
+_PLENTY = 0.0025
+# Centres that cost the boxes so many times more than others have lost a group.
+_LOST = 1.5
 # Centres for every group before the merge, where rows are many.
 OVER = 3
 # With more centres than this, noise would move each by more than this part of its radius.
@@ -77,13 +82,31 @@ def search(
     """
     rng = curator.public_rng("starts on the boxes")
     rows = rows.and_again(curator, points.total, points.total_sd)
-    first, last = rest * FIRST_ROUND, rest * (1 - FIRST_ROUND)
-    many = affordable(curator, n_clusters, rows.about, first)
+    shares = _THREE_ROUNDS if round_noise(curator, n_clusters, rows, rest) < _PLENTY else _TWO_ROUNDS
+    many = affordable(curator, n_clusters, rows.about, rest * shares[0])
     centres = points.centres(many, rng, n_starts)
-    found = follow(curator, centres, points.spreads(centres), rows.about, first)
+    found = follow(curator, centres, points.spreads(centres), rows.about, rest * shares[0])
     centres = merged(found, n_clusters, points.stretch, rng)
-    found = follow(curator, centres, points.spreads(centres), rows.about, last)
-    return clustering_of(curator, found, rows, n_iter=2)
+    if many > n_clusters:
+        # A group may have got lost on the way; boxes that are small beside the groups would tell.
+        direct = points.centres(n_clusters, rng, n_starts)
+        cost, inside = points.cost(direct)
+        if points.cost(centres)[0] > _LOST * cost and inside < cost / 2:
+            centres = direct
+    for share in shares[1:]:
+        found = follow(curator, centres, points.spreads(centres), rows.about, rest * share)
+        centres = found.centres
+    return clustering_of(curator, found, rows, n_iter=len(shares))
+
+
+def round_noise(curator: Curator, n_clusters: int, rows: Rows, rest: Fraction) -> float:
+    """Return the noise of a centre in radii, were all groups alike and all of a share spent on one round.
+
+    In the shape of a box of d + 1 sides the noise of a sum is sqrt((d + 2)(d + 3) / 3) / epsilon.
+    """
+    d = curator.domain.n_columns
+    noise = math.sqrt((d + 2) * (d + 3) / 3) / effective_epsilon(curator, rest)
+    return n_clusters * noise / rows.surely
 
 
 def affordable(curator: Curator, n_clusters: int, n_rows: float, cost: Fraction) -> int:
