@@ -38,8 +38,8 @@ CUT_COLUMNS = 15
 # columns a grid still can); above the second, a round costs more than it gives; below the third, there is
 # enough for three centres a group.
 _ONE_MEAN, _ONE_MEAN_FEW, _NO_ROUND, _TWO_ROUNDS = 0.25, 1.0, 0.05, 0.02
-# In more columns: below these a tree, and cuts, fit the rows better.
-_TREE, _CUTS = 0.01, 0.0035
+# Below these a tree (in few columns, in more) and cuts fit the rows better than a grid.
+_TREE_FEW, _TREE, _CUTS = 0.003, 0.01, 0.0035
 # Shares of the grid: in few columns it does most of the work, in more it only says where groups are.
 _FEW_COLUMNS = 3
 _GRID_SHARE_FEW, _GRID_SHARE = Fraction(1, 2), Fraction(3, 10)
@@ -62,11 +62,14 @@ class Best:
         Starts of k-means on released boxes.
     max_clusters : int
         The most that "auto" may choose.
+    counted : bool
+        Whether to go the way of "auto" though a number is given: for rehearsals.
     """
 
     n_clusters: int | Literal["auto"]
     n_starts: int = 20
     max_clusters: int = 20
+    counted: bool = False
 
     def check(self, domain: Domain) -> None:
         """Refuse what cannot work, from public values, before anything is spent."""
@@ -123,7 +126,7 @@ class Best:
         rest : Fraction
             What is left of the budget.
         """
-        d, auto = curator.domain.n_columns, self.n_clusters == "auto"
+        d, auto = curator.domain.n_columns, self.counted or self.n_clusters == "auto"
         k = USUAL_GROUPS if self.n_clusters == "auto" else self.n_clusters
         noise = round_noise(curator, k, rows, rest)
         groups = f"{'as for ' if auto else ''}{k} groups"
@@ -138,7 +141,8 @@ class Best:
             return "cuts", f"{about}: enough to tell where to cut"
         if d > _GRID_COLUMNS:
             return "tree", f"{about}: a grid would have too many cells"
-        if d > _FEW_COLUMNS and noise < _TREE:
+        few = d <= _FEW_COLUMNS
+        if noise < (_TREE_FEW if few else _TREE) and not (few and auto):
             return "tree", f"{about}: enough to grow a tree that fits the rows better than a grid"
         if d <= _FEW_COLUMNS and noise > _NO_ROUND:
             return "grid", f"{about}: a round that follows the rows would cost more than it gives"

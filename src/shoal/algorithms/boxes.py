@@ -30,7 +30,7 @@ _MOST_A_COLUMN = 20
 # add up over empty ones.
 MASK_THETA = 1.2
 # The rounds after it need no finer grid than this, and k-means on it stays quick.
-_MOST_CELLS = 2**17
+_MOST_CELLS = 2**15
 # Where nothing stands out, the largest counts have to do.
 _MOST_FALLBACK = 4096
 # Cells are looked at alone and with their neighbours, at these standard deviations of a bell in cells.

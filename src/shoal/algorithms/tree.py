@@ -89,7 +89,7 @@ def search(
     centres = merged(found, n_clusters, points.stretch, rng)
     if many > n_clusters:
         # A group may have got lost on the way; boxes that are small beside the groups would tell.
-        direct = points.centres(n_clusters, rng, n_starts)
+        direct = points.centres(n_clusters, rng, max(1, n_starts // 4))
         cost, inside = points.cost(direct)
         if points.cost(centres)[0] > _LOST * cost and inside < cost / 2:
             centres = direct

@@ -108,7 +108,7 @@ def explain(model: PrivateEstimator, columns: Sequence[str] | Schema, rows: floa
     if hasattr(algorithm, "n_starts"):  # no search is worth its time on imagined counts
         algorithm = replace(algorithm, n_starts=1)
     if getattr(algorithm, "n_clusters", None) == "auto":  # imagined counts show no groups
-        algorithm = replace(algorithm, n_clusters=USUAL_GROUPS)
+        algorithm = replace(algorithm, n_clusters=USUAL_GROUPS, counted=True)
     schema = columns if isinstance(columns, Schema) else Schema(tuple(map(Field, columns)))
     bounds = schema.bounds(model.bounds)
     unit = Unit(model.neighbours, model.max_rows, model.unit)
