@@ -206,7 +206,7 @@ def test_every_input_type_keeps_the_same_rows():
 def test_everything_is_charged_for_m_rows(neighbours, delta):
     def model(m):
         how = {"epsilon": 5.0, "delta": delta, "bounds": (-1, 1), "neighbours": neighbours, "max_iter": 2}
-        return DPLloyd(2, unit="who", max_rows=m, **how).fit(crowd(2000))
+        return DPLloyd(2, unit="who", max_rows=m, **how).fit(crowd(8000))
 
     one, four = model(1), model(4)
     assert four.release_.size_sd >= 3.9 * one.release_.size_sd
