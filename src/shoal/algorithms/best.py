@@ -127,11 +127,12 @@ class Best:
             What is left of the budget.
         """
         d, auto = curator.domain.n_columns, self.counted or self.n_clusters == "auto"
+        few = d <= _FEW_COLUMNS
         k = USUAL_GROUPS if self.n_clusters == "auto" else self.n_clusters
         noise = round_noise(curator, k, rows, rest)
         groups = f"{'as for ' if auto else ''}{k} groups"
         about = f"{d} columns, {groups}, noise of a centre about {noise:.2g} of its radius"
-        if noise > (_ONE_MEAN_FEW if d <= _FEW_COLUMNS else _ONE_MEAN):
+        if noise > (_ONE_MEAN_FEW if few else _ONE_MEAN):
             return "one mean", f"{about}: no groups could be told from noise"
         if d > CUT_COLUMNS and curator.budget.currency == "rho":
             return "swaps", f"{about}: Gaussian noise makes many rounds cheap"
@@ -141,12 +142,11 @@ class Best:
             return "cuts", f"{about}: enough to tell where to cut"
         if d > _GRID_COLUMNS:
             return "tree", f"{about}: a grid would have too many cells"
-        few = d <= _FEW_COLUMNS
         if noise < (_TREE_FEW if few else _TREE) and not (few and auto):
             return "tree", f"{about}: enough to grow a tree that fits the rows better than a grid"
-        if d <= _FEW_COLUMNS and noise > _NO_ROUND:
+        if few and noise > _NO_ROUND:
             return "grid", f"{about}: a round that follows the rows would cost more than it gives"
-        if d <= _FEW_COLUMNS and noise > _TWO_ROUNDS:
+        if few and noise > _TWO_ROUNDS:
             return "grid and one round", f"{about}: enough to follow the rows once"
         return "grid and two rounds", f"{about}: enough to follow the rows of more centres than groups"
 

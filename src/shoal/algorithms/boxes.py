@@ -17,6 +17,7 @@ from scipy.ndimage import gaussian_filter
 from shoal.algorithms.grid import effective_epsilon, side_by_theta
 from shoal.postprocess import pack
 from shoal.postprocess.how_many import CostCurve, cost_curve
+from shoal.postprocess.nearest import nearest_centre
 from shoal.postprocess.weighted_kmeans import weighted_kmeans
 from shoal.queries import Curator, Grid
 from shoal.queries.trees import MOST_LEVELS
@@ -115,7 +116,7 @@ class Boxes:
         Where a centre has few rows, it is drawn towards the common one.
         """
         k, d = centres.shape
-        labels = nearest(self.places * self.stretch, centres * self.stretch)
+        labels = nearest_centre(self.places * self.stretch, centres * self.stretch)
         weights = np.maximum(self.weights, 0.0)
         mass = np.bincount(labels, weights, k)
         squares = np.empty((k, d))
@@ -128,26 +129,20 @@ class Boxes:
     def cost(self, centres: Array) -> tuple[float, float]:
         """Return the cost of centres by the noisy weights, and the part of it that lies inside the boxes."""
         points, goals = self.places * self.stretch, centres * self.stretch
-        away = ((points - goals[nearest(points, goals)]) ** 2).sum(axis=1)
+        away = ((points - goals[nearest_centre(points, goals)]) ** 2).sum(axis=1)
         inside = max(float(self.weights @ (self.variances * self.stretch**2).sum(axis=1)), 0.0)
         return max(float(self.weights @ away), 0.0) + inside, inside
 
     def noise(self, centres: Array) -> tuple[Array, Array, float]:
         """Return sizes of centres, the variance of their noise a column, and the noise of a size."""
         k = len(centres)
-        labels = nearest(self.places * self.stretch, centres * self.stretch)
+        labels = nearest_centre(self.places * self.stretch, centres * self.stretch)
         sizes = np.bincount(labels, self.weights, k).astype(np.float64)
         boxes = np.bincount(labels, minlength=k)
         # A box's noise moves the centre by its offset; variances hold the mean square of those.
         moved = self.spreads(centres) ** 2 * boxes[:, np.newaxis]
         variances = self.sd**2 * moved / np.maximum(sizes, 1.0)[:, np.newaxis] ** 2
         return sizes, variances, self.sd * math.sqrt(len(self.weights) / k)
-
-
-def nearest(points: Array, centres: Array) -> npt.NDArray[np.int64]:
-    """Return the nearest centre of each released point."""
-    squares = (centres**2).sum(axis=1) - 2 * points @ centres.T
-    return np.asarray(squares.argmin(axis=1), dtype=np.int64)
 
 
 def tree_points(curator: Curator, cost: Fraction) -> Boxes:

@@ -18,7 +18,7 @@ from shoal.accounting.plan import equal, portion
 from shoal.algorithms.clustering import Clustering
 from shoal.algorithms.follow import CAUTIOUS_RADIUS, EDGES, distance_within
 from shoal.algorithms.lsh_tree import lsh_start
-from shoal.algorithms.rows import surely
+from shoal.algorithms.rows import Rows
 from shoal.postprocess import pack
 from shoal.postprocess.recentre import smallest_count
 from shoal.queries import Curator, Relative, Shells, Voronoi
@@ -86,15 +86,14 @@ class SwapLloyd:
         assert found is not None
         if rounds > 1:  # no swap happens between the last two, so they can be averaged
             centres = (1 - _LAST) * before + _LAST * centres
-        n_rows = float(curator.n_rows or found.counts.sum())
-        rows = surely(n_rows, 0.0 if curator.n_rows is not None else found.count_sd * math.sqrt(k))
+        rows = Rows.of(curator, found.counts.sum(), found.count_sd * math.sqrt(k))
         return Clustering(
             centres=Voronoi(centres).centres,
             sizes=found.counts,
             centre_sd=found.centre_sd,
             size_sd=found.count_sd,
             n_iter=rounds,
-            predicted_sd=found.predicted_sd * k / rows,
+            predicted_sd=found.predicted_sd * k / rows.surely,
             domain=curator.domain,
         )
 

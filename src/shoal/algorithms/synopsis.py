@@ -15,6 +15,7 @@ import numpy.typing as npt
 from shoal.domain import Domain
 from shoal.postprocess import pack
 from shoal.postprocess.k_variates import k_variates
+from shoal.postprocess.nearest import nearest_centre
 from shoal.postprocess.weighted_kmeans import WeightedClustering, lloyd, weighted_kmeans
 from shoal.postprocess.weighted_kmedians import nearest_centres, spread, weighted_kmedians
 from shoal.queries import Grid
@@ -179,7 +180,7 @@ class Synopsis:
         places = rng.uniform(-1.0, 1.0, (_PLACES, len(self.grid.shape))) * self.domain.stretch
         centres = found.centres * self.domain.stretch
         # The nearest centre: |x - c|^2 without |x|^2, which is the same for all.
-        nearest = ((centres**2).sum(axis=1) - 2 * places @ centres.T).argmin(axis=1)
+        nearest = nearest_centre(places, centres)
         volume = np.bincount(nearest, minlength=len(centres)) / _PLACES
         spurious, _ = self.spurious(self.grid.n_cells)
         kept = np.maximum(found.masses - spurious * volume, 0.0)

@@ -63,7 +63,7 @@ class TreeKMeans:
 def search(
     curator: Curator, points: Boxes, n_clusters: int, rows: Rows, rest: Fraction, n_starts: int
 ) -> Clustering:
-    """Turn released boxes into centres with what is left of the budget: two rounds and a merge.
+    """Turn released boxes into centres with what is left of the budget: a round, a merge, more rounds.
 
     Parameters
     ----------
@@ -100,21 +100,20 @@ def search(
 
 
 def round_noise(curator: Curator, n_clusters: int, rows: Rows, rest: Fraction) -> float:
-    """Return the noise of a centre in radii, were all groups alike and all of a share spent on one round.
-
-    In the shape of a box of d + 1 sides the noise of a sum is sqrt((d + 2)(d + 3) / 3) / epsilon.
-    """
-    d = curator.domain.n_columns
-    noise = math.sqrt((d + 2) * (d + 3) / 3) / effective_epsilon(curator, rest)
-    return n_clusters * noise / rows.surely
+    """Return the noise of a centre in radii, were all groups alike and all of a share spent on one round."""
+    return n_clusters * _sum_noise(curator, rest) / rows.surely
 
 
 def affordable(curator: Curator, n_clusters: int, n_rows: float, cost: Fraction) -> int:
     """Return how many centres a round can tell apart: at least k, at most three times that."""
+    most = int(_MOST_ERROR * n_rows / _sum_noise(curator, cost))
+    return max(n_clusters, min(OVER * n_clusters, most))
+
+
+def _sum_noise(curator: Curator, cost: Fraction) -> float:
+    # Of a sum in radii, in the shape of a box of d + 1 sides: sqrt((d + 2)(d + 3) / 3) / epsilon.
     d = curator.domain.n_columns
-    # Noise of a sum in the shape of a box of d + 1 sides, in radii: sqrt((d + 2)(d + 3) / 3) / epsilon.
-    noise = math.sqrt((d + 2) * (d + 3) / 3) / effective_epsilon(curator, cost)
-    return max(n_clusters, min(OVER * n_clusters, int(_MOST_ERROR * n_rows / noise)))
+    return math.sqrt((d + 2) * (d + 3) / 3) / effective_epsilon(curator, cost)
 
 
 def merged(found: Followed, n_clusters: int, stretch: Array, rng: np.random.Generator) -> Array:
@@ -132,21 +131,15 @@ def clustering_of(curator: Curator, found: Followed, rows: Rows, n_iter: int) ->
     """Turn the last round into what is released; centres that noise cannot tell apart become one."""
     merged_into = fewer(found.centres, found.counts, found.variances, curator.domain.stretch)
     weights = np.where(found.known, np.maximum(found.counts, 1.0), 1e-6)
-    mass = np.bincount(merged_into, weights, len(weights))
-    centres = np.empty_like(found.centres)
-    variances = np.empty_like(found.variances)
-    for column in range(centres.shape[1]):
-        mean = np.bincount(merged_into, weights * found.centres[:, column], len(weights)) / np.where(
-            mass, mass, 1
-        )
-        noise = np.bincount(merged_into, weights**2 * found.variances[:, column], len(weights))
-        centres[:, column] = mean[merged_into]
-        variances[:, column] = (noise / np.where(mass, mass, 1) ** 2)[merged_into]
+    mass = np.bincount(merged_into, weights, len(weights))[merged_into, np.newaxis]
+    sums, noise = np.zeros_like(found.centres), np.zeros_like(found.variances)
+    np.add.at(sums, merged_into, weights[:, np.newaxis] * found.centres)
+    np.add.at(noise, merged_into, weights[:, np.newaxis] ** 2 * found.variances)
     rows = rows.and_again(curator, found.counts.sum(), found.count_sd * math.sqrt(len(weights)))
     return Clustering(
-        centres=Voronoi(centres).centres,
+        centres=Voronoi(sums[merged_into] / mass).centres,
         sizes=found.counts,
-        centre_sd=np.sqrt(variances),
+        centre_sd=np.sqrt(noise[merged_into] / mass**2),
         size_sd=found.count_sd,
         n_iter=n_iter,
         predicted_sd=found.typical_sd * len(weights) / rows.surely,

@@ -37,8 +37,8 @@ class KMeans(PrivateKMeans):
     max_clusters : int
         The most groups that "auto" may find.
     **common
-        As in :class:`shoal.estimators.parameters.CommonParameters`. With delta above 0 and up to 15 columns
-        the noise of pure epsilon is smaller, so it is used, and the certificate promises that.
+        As in :class:`shoal.estimators.parameters.CommonParameters`. With delta above 0, up to 15 columns
+        and no shared budget the noise of pure epsilon is smaller, so it is used, and the certificate says so.
 
     Examples
     --------

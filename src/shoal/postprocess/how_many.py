@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from shoal.postprocess.nearest import nearest_centre
 from shoal.postprocess.weighted_kmeans import weighted_kmeans
 
 Array = npt.NDArray[np.float64]
@@ -137,7 +138,7 @@ def cost_curve(
                 stretch=stretch,
             )
             centres = found.centres * stretch
-            labels = ((centres**2).sum(axis=1) - 2 * points @ centres.T).argmin(axis=1)
+            labels = nearest_centre(points, centres)
             light = np.bincount(labels, weights, i + 1) < least
             if i == 0 or not light.any() or light.all():
                 break

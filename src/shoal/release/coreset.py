@@ -8,7 +8,6 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,9 +22,9 @@ from shoal.queries import ReplayCurator, Transcript
 from shoal.queries.plain import Arrays, digest, from_plain, plain
 from shoal.release.certificate import Certificate, column_names
 from shoal.release.files import ARRAYS, CERTIFICATE, TEXT, TRANSCRIPT, read_npz, write_npz
-from shoal.release.folder import FORMAT, check_hash, dumps, loads, read_file, read_manifest, write_folder
+from shoal.release.folder import FORMAT, dumps, loads, read_folder, write_folder
 from shoal.release.geojson import to_geojson
-from shoal.release.synopsis import Groups
+from shoal.release.synopsis import Groups, whole_number
 
 Array = npt.NDArray[np.float64]
 
@@ -191,10 +190,8 @@ class CoresetRelease:
         rng : int or numpy Generator, optional
             Where starts come from; the same ones unless told otherwise.
         """
-        for name, value in (("n_clusters", n_clusters), ("n_starts", n_starts)):
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-                raise InvalidInput(f"{name} is {value!r}; it must be a whole number of at least 1")
-        found = self._whole.kmeans(int(n_clusters), np.random.default_rng(rng), int(n_starts))
+        k, starts = whole_number(n_clusters, "n_clusters"), whole_number(n_starts, "n_starts")
+        found = self._whole.kmeans(k, np.random.default_rng(rng), starts)
         return Groups(self.domain.decode(found.centres), found.masses)
 
     def to_geojson(self) -> dict[str, Any] | None:
@@ -220,12 +217,7 @@ class CoresetRelease:
         folder : path
             Where it was saved.
         """
-        path = Path(folder)
-        hashes = read_manifest(path)
-        files = {name: read_file(path, name) for name in hashes}
-        for name, data in files.items():
-            check_hash(name, data, hashes[name])
-        return coreset_from_files(files)
+        return coreset_from_files(read_folder(folder))
 
     def _rows(self) -> list[dict[str, Any]]:
         names = [f"{name}_" if name in ("point", "weight") else name for name in self.names]

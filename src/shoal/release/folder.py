@@ -135,6 +135,16 @@ def read_file(folder: Path, name: str) -> bytes:
         raise InvalidRelease(f"{name} in {folder} cannot be read: {error.strerror}") from None
 
 
+def read_folder(folder: str | os.PathLike[str]) -> dict[str, bytes]:
+    """Read every file of a saved release, or raise `InvalidRelease` where one is missing or changed."""
+    path = Path(folder)
+    hashes = read_manifest(path)
+    files = {name: read_file(path, name) for name in hashes}
+    for name, data in files.items():
+        check_hash(name, data, hashes[name])
+    return files
+
+
 def check_hash(name: str, data: bytes, wanted: str | None) -> str:
     """Return the hash of a file if it is the one in the manifest."""
     found = hashlib.sha256(data).hexdigest()

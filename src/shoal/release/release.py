@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +13,7 @@ from shoal.domain import Domain
 from shoal.queries import Transcript
 from shoal.release.certificate import Certificate, column_names
 from shoal.release.files import from_files, to_files
-from shoal.release.folder import check_hash, read_file, read_manifest, write_folder
+from shoal.release.folder import read_folder, write_folder
 from shoal.release.intervals import Intervals, intervals_of
 
 
@@ -123,12 +122,7 @@ class Release:
         folder : path
             Where it was saved.
         """
-        path = Path(folder)
-        hashes = read_manifest(path)
-        files = {name: read_file(path, name) for name in hashes}
-        for name, data in files.items():
-            check_hash(name, data, hashes[name])
-        return cls(**from_files(files))
+        return cls(**from_files(read_folder(folder)))
 
     def __repr__(self) -> str:
         k, budget = len(self.sizes), self.transcript.budget.describe()

@@ -6,7 +6,6 @@ import numbers
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +19,7 @@ from shoal.queries import ReplayCurator, Transcript
 from shoal.queries.plain import Arrays, from_plain, plain
 from shoal.release.certificate import Certificate, column_names
 from shoal.release.files import ARRAYS, CERTIFICATE, TEXT, TRANSCRIPT, read_npz, write_npz
-from shoal.release.folder import FORMAT, check_hash, dumps, loads, read_file, read_manifest, write_folder
+from shoal.release.folder import FORMAT, dumps, loads, read_folder, write_folder
 
 Array = npt.NDArray[np.float64]
 
@@ -127,7 +126,7 @@ class SynopsisRelease:
         rng : int or numpy Generator, optional
             To draw the same ones again.
         """
-        points = self.synopsis.sample(_whole(n, "n", least=0), np.random.default_rng(rng))
+        points = self.synopsis.sample(whole_number(n, "n", least=0), np.random.default_rng(rng))
         return self.domain.decode(points)
 
     def kmeans(
@@ -144,7 +143,7 @@ class SynopsisRelease:
         rng : int or numpy Generator, optional
             Where starts come from; the same ones unless told otherwise.
         """
-        k, starts = _whole(n_clusters, "n_clusters"), _whole(n_starts, "n_starts")
+        k, starts = whole_number(n_clusters, "n_clusters"), whole_number(n_starts, "n_starts")
         found = self.synopsis.kmeans(k, np.random.default_rng(rng), starts)
         return Groups(self.domain.decode(found.centres), found.masses)
 
@@ -167,12 +166,7 @@ class SynopsisRelease:
         folder : path
             Where it was saved.
         """
-        path = Path(folder)
-        hashes = read_manifest(path)
-        files = {name: read_file(path, name) for name in hashes}
-        for name, data in files.items():
-            check_hash(name, data, hashes[name])
-        return synopsis_from_files(files)
+        return synopsis_from_files(read_folder(folder))
 
     def __repr__(self) -> str:
         shown = ", ".join(self.names[:4]) + (", ..." if len(self.names) > 4 else "")
@@ -238,7 +232,8 @@ def _inside(m: int, low: float, high: float, least: float, most: float) -> Array
     return np.asarray(np.clip(shares, 0.0, 1.0))
 
 
-def _whole(value: Any, name: str, least: int = 1) -> int:
+def whole_number(value: Any, name: str, least: int = 1) -> int:
+    """Return a whole number, or say that it is none."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
         raise InvalidInput(f"{name} is {value!r}; it must be a whole number of at least {least}")
     return int(value)
