@@ -143,6 +143,11 @@ def test_a_table_of_no_rows_gives_centres(behind_gate):
         assert np.isfinite(found.centres).all()
 
 
+def test_more_columns_than_an_array_can_have(behind_gate):
+    curator = behind_gate(np.full((50, 70), 0.5))
+    assert GridKMeans(2).run(curator).centres.shape == (2, 70)
+
+
 def test_equations_fit_together():
     # (13) meets (9) at the threshold (15); the best M is where (9) + (10) turns.
     for n, d, k in [(48_841, 6, 5), (26_733, 10, 3), (34_112, 3, 3)]:

@@ -189,8 +189,7 @@ class Grid:
 
     def centres(self) -> npt.NDArray[np.float64]:
         """Return the middle of every box, in the order of the labels."""
-        axes = [(2 * np.arange(m) + 1) / m - 1 for m in self.shape]
-        return np.stack([g.ravel() for g in np.meshgrid(*axes, indexing="ij")], axis=1)
+        return self.centres_of(np.arange(self.n_cells))
 
     def describe(self) -> str:
         """Say the partition in a few words."""
