@@ -42,7 +42,7 @@ class Limits:
     table: float = math.inf
 
 
-QUICK_LIMITS = Limits(run=30.0, table=20.0)
+QUICK_LIMITS = Limits(run=20.0, table=6.0)
 
 
 class WorkerDied(ShoalError):
