@@ -16,7 +16,7 @@ Over: TypeAlias = Literal["epsilon", "k", "d", "n"]
 Metric: TypeAlias = Literal[
     "nicv", "ratio", "excess", "cost_gap", "distance", "seconds", "memory", "centre_error", "points"
 ]
-Figure: TypeAlias = Literal["curves", "overview", "heatmap", "predicted"]
+Figure: TypeAlias = Literal["curves", "overview", "matrix", "heatmap", "predicted"]
 
 # Metrics that need a look into the fitted model.
 PROBED: tuple[Metric, ...] = ("centre_error", "points")

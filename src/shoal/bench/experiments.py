@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from dataclasses import replace
 
 from shoal.bench import papers
 from shoal.bench.claims import Claim, better, predicts, slope
@@ -69,7 +70,7 @@ _OURS = (
         methods="all",
         sweep=Sweep("epsilon", _EPSILONS),
         runs=20,
-        figures=("overview", "curves"),
+        figures=("matrix", "curves"),
         quick=_QUICK,
         claims=(
             Claim(
@@ -120,8 +121,8 @@ _OURS = (
         sweep=Sweep("epsilon", _EPSILONS),
         runs=20,
         delta=1e-6,
-        figures=("overview", "curves"),
-        quick=_QUICK,
+        figures=("matrix", "curves"),
+        quick=replace(_QUICK, runs=3, values=(0.1, 1.0)),
     ),
     Experiment(
         name="medians",

@@ -8,20 +8,30 @@ from typing import Any
 
 import numpy as np
 
+from shoal.bench.drawing import (
+    FEW,
+    figure_of,
+    line,
+    line_panels,
+    log_ticks,
+    names_above,
+    names_at_ends,
+    panels,
+    ticks_of,
+)
 from shoal.bench.experiment import Experiment, Metric
 from shoal.bench.looks import AXES, METRICS, look, number, style
 from shoal.bench.methods import ONE_START
 from shoal.bench.results import Results
-
-_PANEL, _ALONE = (3.5, 2.75), (5.2, 3.1)
 
 
 def curves(experiment: Experiment, results: Results, metric: Metric) -> Any:
     """Draw one panel a table: the metric against what is varied, a line and a band a method."""
     with style():
         series = results.distinct("series")
-        columns = 2 if len(series) == 4 else min(3, len(series))
-        figure, axes = _panels(len(series), columns, size=_PANEL if columns > 1 else _ALONE)
+        labels = results.distinct("method")
+        figure, axes, columns = line_panels(len(series), labels)
+        few = len(labels) <= FEW
         timed = metric == "seconds" and len(results.where(method=ONE_START.label)) > 0
         for ax, name in zip(axes, series, strict=False):
             here = results.where(series=name)
@@ -30,7 +40,7 @@ def curves(experiment: Experiment, results: Results, metric: Metric) -> Any:
                 points = _points(here, label, metric, relative=timed)
                 if len(points):
                     ends.append((points[-1, 0], points[-1, 1], label))
-                    _line(ax, points, label, band=not timed)
+                    line(ax, points, label, band=few and not timed)
             ax.set_xscale("log")
             ax.set_yscale("log")
             if metric == "nicv" and len(here.values("best")):
@@ -39,12 +49,15 @@ def curves(experiment: Experiment, results: Results, metric: Metric) -> Any:
                 ends.append((max(p[0] for p in ends), best, "best non-private"))
             if metric == "ratio":
                 ax.axhline(1, color="#444444", linewidth=1.2, linestyle=(0, (1, 1)))
-            _ticks(ax, sorted(here.distinct("x")))
-            _label_ends(ax, ends)
+            ticks_of(ax, sorted(here.distinct("x")))
+            if few:
+                names_at_ends(ax, ends)
             _title(ax, here, name, experiment)
             ax.set_xlabel(AXES[experiment.sweep.over])
         for ax in axes[::columns]:
             ax.set_ylabel("time ÷ scikit-learn's, one start" if timed else METRICS[metric].split(":")[0])
+        if not few:
+            names_above(figure, labels, lines=True)
         return figure
 
 
@@ -57,7 +70,7 @@ def overview(experiment: Experiment, results: Results, metric: Metric) -> Any:
             key=lambda name: -_least(results.where(series=name, x=values[-1]), metric),
         )
         height = 1.4 + (0.15 + 0.055 * len(results.distinct("method"))) * len(tables)
-        figure = _figure(3.0 * len(values) + 1.6, height)
+        figure = figure_of(max(3.0 * len(values) + 1.6, 7.0), height)
         grid = figure.subplots(1, len(values), sharey=True, sharex=True, squeeze=False)
         labels = results.distinct("method")
         for ax, x in zip(grid[0], values, strict=True):
@@ -73,7 +86,7 @@ def overview(experiment: Experiment, results: Results, metric: Metric) -> Any:
             ax.set_xscale("log")
             if metric == "ratio":
                 ax.axvline(1, color="#444444", linewidth=1.2, linestyle=(0, (1, 1)))
-            _log_ticks(ax.xaxis, *ax.get_xlim())
+            log_ticks(ax.xaxis, *ax.get_xlim())
             ax.set_title(f"{experiment.sweep.over} = {number(x)}")
             ax.grid(axis="y", visible=False)
         grid[0, 0].set_yticks(range(len(tables)), [str(name) for name in tables])
@@ -84,8 +97,61 @@ def overview(experiment: Experiment, results: Results, metric: Metric) -> Any:
         figure.supxlabel(
             METRICS[metric] + ("   (1 = as good as without privacy)" if metric == "ratio" else "")
         )
-        _names_above(figure, labels)
+        names_above(figure, labels)
         return figure
+
+
+def matrix(experiment: Experiment, results: Results, metric: Metric) -> Any:
+    """Draw a panel for each value of what is varied: a line a table, a column a method, the best framed."""
+    from matplotlib.colors import LogNorm
+    from matplotlib.patches import Rectangle
+
+    with style():
+        values, tables = sorted(results.distinct("x"))[-4:], results.distinct("series")
+        means = {
+            (x, series, label): cell.where(method=label).mean(metric)
+            for series, x, cell in results.cells()
+            for label in cell.distinct("method")
+        }
+        labels = sorted(results.distinct("method"), key=lambda name: _typical(means, name))
+        width = 0.5 * len(labels) + 0.085 * max(map(len, tables)) + 0.3
+        figure = figure_of(width, (0.23 * len(tables) + 0.35) * len(values) + 1.5)
+        grid = figure.subplots(len(values), 1, squeeze=False)
+        norm = LogNorm(1, 10, clip=True)
+        for ax, x in zip(grid[:, 0], values, strict=True):
+            shown = np.array([[means.get((x, t, name), np.nan) for name in labels] for t in tables])
+            ax.imshow(shown, cmap="YlOrRd", norm=norm, aspect="auto")
+            for i, j in np.argwhere(np.isfinite(shown)):
+                best = shown[i, j] == np.nanmin(shown[i])
+                ax.text(j, i, _short(shown[i, j]), ha="center", va="center", fontsize=7.5,
+                        weight="bold" if best else "normal",
+                        color="white" if norm(shown[i, j]) > 0.6 else "#222222")  # fmt: skip
+                if best:
+                    ax.add_patch(
+                        Rectangle((j - 0.48, i - 0.46), 0.96, 0.92, fill=False, lw=1.6, ec="#0060a8")
+                    )
+            ax.set_yticks(range(len(tables)), tables)
+            ax.set_xticks([])
+            ax.grid(visible=False)
+            ax.tick_params(length=0)
+            ax.spines[:].set_visible(False)
+            ax.set_ylabel(f"{experiment.sweep.over} = {number(x)}", weight="bold")
+        top = grid[0, 0]
+        top.set_xticks(range(len(labels)), labels, rotation=40, ha="left", rotation_mode="anchor")
+        top.xaxis.tick_top()
+        top.tick_params(length=0)
+        return figure
+
+
+def _typical(means: dict[tuple[float, str, str], float], label: str) -> float:
+    """Return the mean logarithm of a method's means, where it has any."""
+    own = [math.log(mean) for (_, _, name), mean in means.items() if name == label and math.isfinite(mean)]
+    return sum(own) / len(own) if own else math.inf
+
+
+def _short(value: float) -> str:
+    """Write a number with two digits, or three where it is near 1."""
+    return f"{value:.2f}" if value < 9.95 else f"{value:.0f}"
 
 
 def heatmap(experiment: Experiment, results: Results, metric: Metric) -> Any:
@@ -103,7 +169,7 @@ def heatmap(experiment: Experiment, results: Results, metric: Metric) -> Any:
         low, high = max(every[every > 0].min(), every.max() / 1e4), every.max()
         norm = LogNorm(low, high)
         columns = min(3, len(labels))
-        figure, axes = _panels(len(labels), columns, size=(0.52 * len(ds) + 1.5, 0.42 * len(ks) + 1.3))
+        figure, axes = panels(len(labels), columns, size=(0.52 * len(ds) + 1.5, 0.42 * len(ks) + 1.3))
         for ax, label in zip(axes, labels, strict=False):
             image = ax.imshow(grids[label], origin="lower", cmap="YlOrRd", norm=norm, aspect="auto")
             for i in range(len(ks)):
@@ -121,7 +187,7 @@ def heatmap(experiment: Experiment, results: Results, metric: Metric) -> Any:
         for ax in axes[::columns]:
             ax.set_ylabel(AXES["k"])
         bar = figure.colorbar(image, ax=list(axes), label=METRICS[metric], shrink=0.9, pad=0.02)
-        _log_ticks(bar.ax.yaxis, low, high)
+        log_ticks(bar.ax.yaxis, low, high)
         at = " and ".join(number(x) for x in results.distinct("x"))
         figure.suptitle(f"{experiment.sweep.over} = {at}", x=0.01, ha="left", fontsize=9, color="#555555")
         return figure
@@ -131,7 +197,7 @@ def predicted(experiment: Experiment, results: Results, metric: Metric) -> Any:
     """Draw what was predicted against what was measured; on the diagonal the theory is right."""
     markers = "osD^vP*X"
     with style():
-        figure, axes = _panels(2, 2, size=(4.3, 3.9))
+        figure, axes = panels(2, 2, size=(4.3, 3.9))
         equation = re.search(r"\(\d+\)", experiment.title)
         kinds = (("predicted", f"Su et al. {equation[0] if equation else ''}: groups of equal size"),
                  ("predicted_sizes", "the same, with every group's own size"))  # fmt: skip
@@ -164,24 +230,8 @@ def predicted(experiment: Experiment, results: Results, metric: Metric) -> Any:
         legend = axes[1].legend(loc="lower right", frameon=False, fontsize=8, handletextpad=0.2)
         for handle in legend.legend_handles:
             handle.set_color("#666666")
-        _names_above(figure, labels)
+        names_above(figure, labels)
         return figure
-
-
-def _figure(width: float, height: float) -> Any:
-    # Not by way of pyplot, which would keep it and touch the user's own figures.
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(width, height), layout="constrained")
-
-
-def _panels(n: int, columns: int, size: tuple[float, float] = _PANEL) -> tuple[Any, Any]:
-    rows = math.ceil(n / columns)
-    figure = _figure(size[0] * columns, size[1] * rows)
-    axes = figure.subplots(rows, columns, squeeze=False)
-    for extra in axes.flat[n:]:
-        extra.remove()
-    return figure, axes.flat[:n]
 
 
 def _points(here: Results, label: str, metric: str, *, relative: bool) -> Any:
@@ -193,82 +243,6 @@ def _points(here: Results, label: str, metric: str, *, relative: bool) -> Any:
         if summary is not None and math.isfinite(scale):
             rows.append([x, *(v / scale for v in (summary.mean, summary.low, summary.high))])
     return np.array(sorted(rows))
-
-
-def _line(ax: Any, points: Any, label: str, *, band: bool) -> None:
-    own = look(label)
-    ax.plot(points[:, 0], points[:, 1], own.line, marker=own.marker, color=own.colour, mec="white", mew=0.5)
-    if band:
-        ax.fill_between(points[:, 0], points[:, 2], points[:, 3], color=own.colour, alpha=0.12, linewidth=0)
-
-
-def _label_ends(ax: Any, ends: list[tuple[float, float, str]]) -> None:
-    """Write each method's name at the end of its line, and push apart those that would overlap."""
-    height = ax.get_figure().get_size_inches()[1] * ax.get_subplotspec().get_gridspec().nrows ** -1 * 72
-    low, high = np.log(ax.get_ylim())
-    gap = 10.5 / (0.72 * height) * (high - low)
-    placed: list[float] = []
-    for _, y, label in sorted(ends, key=lambda end: end[1]):
-        at = max(math.log(y), placed[-1] + gap) if placed else max(math.log(y), low)
-        placed.append(at)
-        colour = "#444444" if label == "best non-private" else look(label).colour
-        ax.annotate(label, (1.0, math.exp(at)), xycoords=("axes fraction", "data"), xytext=(3, 0),
-                    textcoords="offset points", color=colour, va="center", fontsize=7.5,
-                    annotation_clip=False)  # fmt: skip
-
-
-def _names_above(figure: Any, labels: tuple[str, ...]) -> None:
-    from matplotlib.lines import Line2D
-
-    handles = [
-        Line2D([], [], color=look(name).colour, marker=look(name).marker, linestyle="", label=name)
-        for name in labels
-    ]
-    legend = figure.legend(
-        handles=handles, loc="outside upper left", ncols=5, frameon=False, handletextpad=0.1
-    )
-    for text, name in zip(legend.get_texts(), labels, strict=True):
-        text.set_color(look(name).colour)
-        text.set_fontweight("bold")
-
-
-def _ticks(ax: Any, xs: list[float]) -> None:
-    from matplotlib.ticker import NullFormatter, NullLocator
-
-    # All of them, as long as their numbers do not run into each other.
-    shown = [xs[0]]
-    for x in xs[1:]:
-        if math.log(x / shown[-1]) > 0.14 * math.log(xs[-1] / xs[0]):
-            shown.append(x)
-    ax.set_xticks(shown, [number(x) for x in shown])
-    ax.xaxis.set_minor_locator(NullLocator())
-    ax.xaxis.set_minor_formatter(NullFormatter())
-    _log_ticks(ax.yaxis, *ax.get_ylim())
-
-
-_TICKS: tuple[tuple[float, ...], ...] = (
-    tuple(np.arange(1, 10, 0.1)),
-    (1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9),
-    (1, 1.5, 2, 3, 4, 5, 7),
-    (1, 2, 5),
-    (1, 3),
-    (1,),
-)
-
-
-def _log_ticks(axis: Any, low: float, high: float, most: int = 6) -> None:
-    """Put a few round numbers on a log axis, also where it spans less than ten times."""
-    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
-
-    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    for heads in _TICKS:
-        ticks = [head * 10.0**decade for decade in decades for head in heads]
-        ticks = [tick for tick in ticks if low <= tick <= high]
-        if len(ticks) <= most:
-            break
-    axis.set_major_locator(FixedLocator(ticks))
-    axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(FuncFormatter(lambda value, _: number(round(value, 10))))
 
 
 def _least(results: Results, metric: str) -> float:
@@ -285,4 +259,10 @@ def _title(ax: Any, here: Results, name: str, experiment: Experiment) -> None:
                 textcoords="offset points", fontsize=8, color="#666666")  # fmt: skip
 
 
-DRAWINGS = {"curves": curves, "overview": overview, "heatmap": heatmap, "predicted": predicted}
+DRAWINGS = {
+    "curves": curves,
+    "matrix": matrix,
+    "overview": overview,
+    "heatmap": heatmap,
+    "predicted": predicted,
+}
