@@ -10,7 +10,8 @@ from shoal.bench.claims import Claim
 from shoal.bench.document import Bullets, Heading, Table, markdown, page
 from shoal.bench.experiment import Data, Sweep
 from shoal.bench.looks import look
-from shoal.bench.report import best_table, build, table
+from shoal.bench.ranking import best_table, glance, tally
+from shoal.bench.report import build, table
 from shoal.bench.results import Results
 from shoal.errors import InvalidInput
 
@@ -42,6 +43,19 @@ def test_the_best_table_says_where_ours_is_not_the_best(made_up):
     assert win == "also ours 1.5 ± 0.16"
 
 
+def test_the_best_table_says_where_the_default_is_not_the_best(made_up):
+    found = Results([
+        *runs(made_up, "KMeans", {0.1: 1.0, 0.5: 2.0, 1.0: 2.0, 2.0: 2.0}),
+        *runs(made_up, "also ours", {0.1: 3.0, 0.5: 1.95, 1.0: 1.5, 2.0: 3.0}),
+        *runs(made_up, "theirs", {0.1: 9.0, 0.5: 9.0, 1.0: 9.0, 2.0: 1.0}, algorithm="peer:other"),
+    ])  # fmt: skip
+    [(_, best, tied, behind, _)] = best_table(found).rows
+    assert best == "KMeans 1 ± 0.16"
+    assert tied == "also ours 1.95 ± 0.16, a tie with KMeans 2 ± 0.16"
+    assert behind == "also ours 1.5 ± 0.16, **ahead of** KMeans 2 ± 0.16"
+    assert re.findall(r"\*\*(\d)\*\*", tally(found)) == ["2", "1", "1"]
+
+
 def test_a_peer_is_judged_at_the_epsilon_it_spends(made_up):
     peer = {"algorithm": "peer:other"}
     found = best_table(
@@ -55,14 +69,12 @@ def test_a_peer_is_judged_at_the_epsilon_it_spends(made_up):
 
 
 def test_a_method_does_not_gain_by_giving_up_on_hard_tables(made_up):
-    from shoal.bench.report import _glance
-
     found = Results([
         *runs(made_up, "steady", {1.0: 2.0}, series="easy"),
         *runs(made_up, "choosy", {1.0: 3.0}, series="easy"),
         *runs(made_up, "steady", {1.0: 90.0}, series="hard"),
     ])  # fmt: skip
-    assert list(_glance(found)) == [
+    assert list(glance(found)) == [
         "**epsilon = 1**, mean ratio over the 1 tables all ran on: steady 2.00, choosy 3.00"
     ]
 
@@ -80,6 +92,7 @@ def test_tables_have_mean_spread_and_ratio(tiny, made_up):
     ("figures", "metrics", "over"),
     [
         (("overview",), ("cost_gap",), "epsilon"),
+        (("matrix",), ("ratio",), "epsilon"),
         (("curves",), ("nicv", "seconds"), "n"),
         (("heatmap",), ("excess",), "epsilon"),
         (("predicted",), ("centre_error",), "epsilon"),

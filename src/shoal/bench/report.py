@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-import numpy as np
-
 from shoal import datasets
 from shoal.bench import peers
 from shoal.bench.document import Block, Bullets, Heading, Picture, Table, Text, write
@@ -18,11 +16,13 @@ from shoal.bench.experiments import EXPERIMENTS
 from shoal.bench.figures import DRAWINGS
 from shoal.bench.looks import METRICS, number
 from shoal.bench.plan import REFERENCES, awaited, methods_of
+from shoal.bench.ranking import DEFAULT, best_table, glance, tally
 from shoal.bench.results import Record, Results, best_known, relative
 from shoal.bench.store import Store
 from shoal.errors import InvalidInput
 
-MAIN = "accuracy-pure"
+# What the report begins with, and what it says of each.
+MAIN = {"accuracy-pure": "Pure epsilon", "accuracy-delta": "(epsilon, delta) with delta = 1e-6"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,71 +100,39 @@ def blocks(experiments: tuple[Experiment, ...], loaded: Loaded, names: tuple[str
         "its **ratio** to the best non-private solution known is 1 when privacy cost nothing. Lines and dots "
         "are means, bands are the 10th to the 90th percentile of runs. Every method got the same bounds."
     )
-    main = next((e for e in ran if e.name == MAIN), None)
-    if main is not None:
+    main = [e for e in ran if e.name in MAIN]
+    if main:
         yield Heading("At a glance")
-        yield Bullets(tuple(_glance(loaded.results[MAIN])))
-        yield from _pictures(main, loaded.results[MAIN], ("overview",))
+        yield Text(
+            "Per table, the mean ratio of every method: 1 is as good as without privacy, the best is framed, "
+            "and methods are in the order of their mean over all tables they finished on."
+        )
+        for experiment in main:
+            yield from _glance(experiment, loaded.results[experiment.name])
         yield Heading("Who is best where")
         yield Text(
             "Per table and epsilon, the private method with the lowest mean NICV, ours and peers alike, with "
-            "its ratio to non-private and the standard deviation over runs. Peers stand at the epsilon they "
-            "really spend. A lead below two standard errors is called a tie."
+            "its ratio to non-private and the standard deviation over runs; and where it is not ours, or not "
+            f"{DEFAULT}, how far behind that is. Peers stand at the epsilon they really spend. A lead below "
+            "two standard errors is called a tie."
         )
-        yield best_table(loaded.results[MAIN])
+        for experiment in main:
+            yield Heading(MAIN[experiment.name], 3)
+            yield Text(tally(loaded.results[experiment.name]))
+            yield best_table(loaded.results[experiment.name])
     yield from _verdicts(experiments, loaded)
     yield from _peer_notes(records)
     for experiment in (e for e in ran if not names or e.name in names):
         yield from _section(experiment, loaded.results[experiment.name])
-    yield from _waiting(experiments)
+    yield from _not_run(experiments, loaded)
     yield from _tables_used(records)
     yield from _footer(records, loaded)
 
 
-def _glance(results: Results) -> Iterator[str]:
-    labels = results.distinct("method")
-    for x in sorted(results.distinct("x")):
-        here = results.where(x=x)
-        means = [
-            [here.where(series=series, method=label).mean("ratio") for label in labels]
-            for series in here.distinct("series")
-        ]
-        # Only tables that all were run on: a method that gives up on the hard ones must not gain by it.
-        common = np.log([row for row in means if all(map(math.isfinite, row))]).reshape(-1, len(labels))
-        if len(common):
-            scores = sorted(zip(np.exp(common.mean(axis=0)), labels, strict=True))
-            told = ", ".join(f"{label} {score:.2f}" for score, label in scores)
-            yield f"**epsilon = {number(x)}**, mean ratio over the {len(common)} tables all ran on: {told}"
-
-
-def best_table(results: Results) -> Table:
-    """Return the best method of every table and epsilon, and where it is not ours.
-
-    A peer that runs at another epsilon than it spends is left out where its honest twin was run.
-    """
-    labels = results.distinct("method")
-    honest = [label for label in labels if f"{label}, true epsilon" not in labels]
-    best = {(series, x): _best(cell, honest) for series, x, cell in results.cells()}
-    xs = sorted(results.distinct("x"))
-    rows = [(series, *(best.get((series, x), "") for x in xs)) for series in results.distinct("series")]
-    return Table(("table", *(f"epsilon = {number(x)}" for x in xs)), tuple(rows))
-
-
-def _best(cell: Results, labels: Iterable[str]) -> str:
-    found = [(summary, label) for label in labels if (summary := cell.where(method=label).summary("ratio"))]
-    ranked = sorted(found, key=lambda pair: pair[0].mean)
-    ours = [pair for pair in ranked if not _foreign(cell, pair[1])]
-    if not ours:
-        return ""
-    (best, label), (own, own_label) = ranked[0], ours[0]
-    if label == own_label:
-        return f"{label} {best}"
-    close = own.mean - best.mean < 2 * math.hypot(best.se, own.se)
-    return f"{label} {best}, {'a tie with ours' if close else '**not ours**'}: {own_label} {own}"
-
-
-def _foreign(results: Results, label: str) -> bool:
-    return any(r["method"] == label and r["algorithm"].startswith("peer:") for r in results)
+def _glance(experiment: Experiment, results: Results) -> Iterator[Block]:
+    yield Heading(MAIN[experiment.name], 3)
+    yield from _pictures(experiment, results, ("matrix",))
+    yield Bullets(tuple(glance(results)))
 
 
 def _verdicts(experiments: Iterable[Experiment], loaded: Loaded) -> Iterator[Block]:
@@ -199,7 +167,7 @@ def _section(experiment: Experiment, results: Results) -> Iterator[Block]:
     yield Text(f"{source} `{experiment.name}`, {often} runs of each. {experiment.note}".strip())
     if experiment.alone:
         yield Text("Measured on a machine that was shared with other work: read the ratios, not the seconds.")
-    figures = tuple(f for f in experiment.figures if (experiment.name, f) != (MAIN, "overview"))
+    figures = tuple(f for f in experiment.figures if experiment.name not in MAIN or f != "matrix")
     yield from _pictures(experiment, results, figures)
     yield table(experiment, results)
     if results.failed:
@@ -241,15 +209,18 @@ def table(experiment: Experiment, results: Results) -> Table:
     return Table(("table", experiment.sweep.over, *labels), tuple(rows), folded=f"Table: {what}")
 
 
-def _waiting(experiments: Iterable[Experiment]) -> Iterator[Block]:
+def _not_run(experiments: Iterable[Experiment], loaded: Loaded) -> Iterator[Block]:
     rows = []
     for experiment in experiments:
-        if reasons := awaited(experiment):
-            rows.append((experiment.paper, f"`{experiment.name}`", "; ".join(reasons)))
+        reasons = [f"waits for {reason}" for reason in awaited(experiment)]
+        if not len(loaded.results[experiment.name]):
+            reasons = reasons or ["not run"]
+        if reasons:
+            rows.append((experiment.paper, f"`{experiment.name}`", experiment.title, "; ".join(reasons)))
     if rows:
-        yield Heading("Still waiting")
-        yield Text("Experiments that are declared and will run when what they wait for is there.")
-        yield Table(("source", "experiment", "waits for"), tuple(rows), folded=f"{len(rows)} experiments")
+        yield Heading("Not run")
+        yield Text("Declared, but without results here: `shoal bench run NAME` runs them.")
+        yield Table(("source", "experiment", "what it shows", "why"), tuple(rows))
 
 
 def _tables_used(records: list[Record]) -> Iterator[Block]:
