@@ -124,3 +124,9 @@ def test_a_failed_setup_is_told_and_leaves_no_complete_environment(monkeypatch, 
     with pytest.raises(peers.PeerFailed, match="no network"):
         peers.setup("diffprivlib")
     assert not peers.installed("diffprivlib")
+
+
+def test_environments_stay_out_of_the_data(monkeypatch, tmp_path):
+    monkeypatch.delenv("SHOAL_PEERS", raising=False)
+    monkeypatch.setenv("SHOAL_DATA", str(tmp_path))
+    assert tmp_path not in peers.home("diffprivlib").parents

@@ -23,7 +23,8 @@ from weakref import WeakKeyDictionary, finalize
 import numpy as np
 import numpy.typing as npt
 
-from shoal.datasets import Dataset, directory
+from shoal.datasets import Dataset
+from shoal.datasets.files import cache_directory
 from shoal.errors import InvalidInput, ShoalError
 
 _WORKER = Path(__file__).with_name("peer_worker.py")
@@ -98,9 +99,10 @@ def lookup(name: str) -> Peer:
 
 
 def home(name: str) -> Path:
-    """Return where a peer's environment lives: under `SHOAL_PEERS`, else beside the cached data."""
+    """Return where a peer's environment lives: under `SHOAL_PEERS`, else in the user's cache directory."""
+    # Never in `SHOAL_DATA`: a directory of data may be shared, and is not ours to write to.
     chosen = os.environ.get("SHOAL_PEERS")
-    return (Path(chosen) if chosen else directory() / "peers") / name
+    return (Path(chosen) if chosen else cache_directory() / "peers") / name
 
 
 def python(name: str) -> Path:

@@ -28,8 +28,12 @@ TIMEOUT = 30.0
 
 def directory() -> Path:
     """Return where data files are kept: `SHOAL_DATA`, else the user's cache directory."""
-    if chosen := os.environ.get("SHOAL_DATA"):
-        return Path(chosen)
+    chosen = os.environ.get("SHOAL_DATA")
+    return Path(chosen) if chosen else cache_directory()
+
+
+def cache_directory() -> Path:
+    """Return the directory of the user's that is ours to fill and may be emptied at any time."""
     if sys.platform == "win32":
         base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     elif sys.platform == "darwin":
