@@ -38,22 +38,25 @@ def test_the_best_table_says_where_ours_is_not_the_best(made_up):
     assert found.head == ("table", "epsilon = 0.1", "epsilon = 0.5", "epsilon = 1")
     [(series, clear, close, win)] = found.rows
     assert series == "s"
-    assert clear == "theirs 1 ± 0.16, **not ours**: ours 2 ± 0.16"
-    assert close == "theirs 1.95 ± 0.16, a tie with ours: ours 2 ± 0.16"
-    assert win == "also ours 1.5 ± 0.16"
+    assert clear == "theirs 1.000 ± 0.158, **not ours**: ours 2.000 ± 0.158"
+    assert close == "theirs 1.950 ± 0.158, a tie with ours: ours 2.000 ± 0.158"
+    assert win == "also ours 1.500 ± 0.158"
 
 
 def test_the_best_table_says_where_the_default_is_not_the_best(made_up):
     found = Results([
         *runs(made_up, "KMeans", {0.1: 1.0, 0.5: 2.0, 1.0: 2.0, 2.0: 2.0}),
+        *runs(made_up, "KMeans", {4.0: 2.0}, spread=0.001),
         *runs(made_up, "also ours", {0.1: 3.0, 0.5: 1.95, 1.0: 1.5, 2.0: 3.0}),
+        *runs(made_up, "also ours", {4.0: 1.99}, spread=0.001),
         *runs(made_up, "theirs", {0.1: 9.0, 0.5: 9.0, 1.0: 9.0, 2.0: 1.0}, algorithm="peer:other"),
     ])  # fmt: skip
-    [(_, best, tied, behind, _)] = best_table(found).rows
-    assert best == "KMeans 1 ± 0.16"
-    assert tied == "also ours 1.95 ± 0.16, a tie with KMeans 2 ± 0.16"
-    assert behind == "also ours 1.5 ± 0.16, **ahead of** KMeans 2 ± 0.16"
-    assert re.findall(r"\*\*(\d)\*\*", tally(found)) == ["2", "1", "1"]
+    [(_, best, tied, behind, _, small)] = best_table(found).rows
+    assert best == "KMeans 1.000 ± 0.158"
+    assert tied == "also ours 1.950 ± 0.158, a tie with KMeans 2.000 ± 0.158"
+    assert behind == "also ours 1.500 ± 0.158, **ahead of** KMeans 2.000 ± 0.158"
+    assert small == "also ours 1.990 ± 0.002, less than 1% ahead of KMeans 2.000 ± 0.002"
+    assert re.findall(r"\*\*(\d)\*\*", tally(found)) == ["2", "1", "1", "1"]
 
 
 def test_a_peer_is_judged_at_the_epsilon_it_spends(made_up):
@@ -65,7 +68,7 @@ def test_a_peer_is_judged_at_the_epsilon_it_spends(made_up):
             *runs(made_up, "theirs, true epsilon", {1.0: 3.0}, **peer),
         ])
     )  # fmt: skip
-    assert found.rows == (("s", "ours 2 ± 0.16"),)
+    assert found.rows == (("s", "ours 2.000 ± 0.158"),)
 
 
 def test_a_method_does_not_gain_by_giving_up_on_hard_tables(made_up):

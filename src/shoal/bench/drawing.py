@@ -51,7 +51,16 @@ def line_panels(n: int, labels: tuple[str, ...]) -> tuple[Any, Any, int]:
 def line(ax: Any, points: Any, label: str, *, band: bool) -> None:
     """Draw a method's means, and the band of its runs."""
     own = look(label)
-    ax.plot(points[:, 0], points[:, 1], own.line, marker=own.marker, color=own.colour, mec="white", mew=0.5)
+    ax.plot(
+        points[:, 0],
+        points[:, 1],
+        own.line,
+        marker=own.marker,
+        color=own.colour,
+        linewidth=own.width,
+        mec="white",
+        mew=0.5,
+    )
     if band:
         ax.fill_between(points[:, 0], points[:, 2], points[:, 3], color=own.colour, alpha=0.12, linewidth=0)
 

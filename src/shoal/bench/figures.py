@@ -36,7 +36,7 @@ def curves(experiment: Experiment, results: Results, metric: Metric) -> Any:
         for ax, name in zip(axes, series, strict=False):
             here = results.where(series=name)
             ends = []
-            for label in here.distinct("method"):
+            for label in reversed(here.distinct("method")):  # the first on top
                 points = _points(here, label, metric, relative=timed)
                 if len(points):
                     ends.append((points[-1, 0], points[-1, 1], label))

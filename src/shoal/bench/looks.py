@@ -13,11 +13,12 @@ from shoal.bench.experiment import Metric, Over
 
 @dataclass(frozen=True)
 class Look:
-    """Colour, line and marker of a method."""
+    """Colour, line, marker and thickness of a method."""
 
     colour: str
     line: str = "-"
     marker: str = "o"
+    width: float = 1.8
 
 
 # Colours that stay apart for colour-blind eyes; variants of one algorithm share a hue.
@@ -27,7 +28,7 @@ _LOOKS = {
     "diffprivlib": Look("#c4501b", ":", "D"),
     "diffprivlib, true epsilon": Look("#e6a02e", "-.", "^"),
     "scikit-learn, one start": Look("#707070", "-", "v"),
-    "KMeans": Look("#111111"),
+    "KMeans": Look("#111111", width=3.0),
     "TreeKMeans": Look("#7cb342", "-", "s"),
     "SwapLloyd": Look("#3949ab", "--", "D"),
     "LSHTreeKMeans": Look("#d81b60", "-", "D"),

@@ -12,10 +12,12 @@ import numpy as np
 from shoal.algorithms import REGISTRY
 from shoal.bench.document import Table
 from shoal.bench.looks import number
-from shoal.bench.results import Results
+from shoal.bench.results import Results, Summary
 
 DEFAULT = REGISTRY["auto"].estimator
-Winner: TypeAlias = Literal["default", "another", "peer"]
+Winner: TypeAlias = Literal["default", "near", "another", "peer"]
+# A lead below this is said to be small.
+NEAR = 0.01
 
 
 def glance(results: Results) -> Iterator[str]:
@@ -54,8 +56,9 @@ def tally(results: Results) -> str:
     found = Counter(winner for _, winner in _winners(results).values())
     return (
         f"Of {found.total()} pairs of table and epsilon, {DEFAULT}, which chooses by itself, is the best or "
-        f"in a tie with the best in **{found['default']}**, another algorithm of ours in "
-        f"**{found['another']}**, and a peer in **{found['peer']}**."
+        f"in a tie with the best in **{found['default']}**, and behind another algorithm of ours by less "
+        f"than {NEAR:.0%} in **{found['near']}**. Another algorithm of ours is better by more in "
+        f"**{found['another']}**, and a peer is the best in **{found['peer']}**."
     )
 
 
@@ -74,20 +77,32 @@ def _best(cell: Results, labels: Iterable[str]) -> tuple[str, Winner] | None:
     if not ours:
         return None
     best, label = ranked[0]
-    default = next((pair for pair in ours if pair[1] == DEFAULT), None)
-    own, own_label = default or ours[0]
-    ties = own.mean - best.mean < 2 * math.hypot(best.se, own.se)
-    default_wins = default is not None and (label == DEFAULT or ties)
-    if _foreign(cell, label):
-        own, own_label = ours[0]
-        close = own.mean - best.mean < 2 * math.hypot(best.se, own.se)
-        said = f"{label} {best}, {'a tie with ours' if close else '**not ours**'}: {own_label} {own}"
-        return said, "default" if default_wins else "another" if close else "peer"
-    if label == own_label:
-        return f"{label} {best}", "default" if default_wins else "another"
-    return f"{label} {best}, {'a tie with' if ties else '**ahead of**'} {own_label} {own}", (
-        "default" if default_wins else "another"
-    )
+    own, own_label = ours[0]
+    if label != own_label and not _ties(best, own):
+        return f"{label} {_said(best)}, **not ours**: {own_label} {_said(own)}", "peer"
+    if label != own_label:
+        return f"{label} {_said(best)}, a tie with ours: {own_label} {_said(own)}", (
+            "default" if own_label == DEFAULT else "another"
+        )
+    default = next((summary for summary, name in ours if name == DEFAULT), None)
+    if default is None or label == DEFAULT:
+        return f"{label} {_said(best)}", "another" if default is None else "default"
+    near = default.mean < (1 + NEAR) * best.mean
+    winner: Winner = "default" if _ties(best, default) else "near" if near else "another"
+    how = {"default": "a tie with", "near": f"less than {NEAR:.0%} ahead of", "another": "**ahead of**"}
+    return f"{label} {_said(best)}, {how[winner]} {DEFAULT} {_said(default)}", winner
+
+
+def _ties(best: Summary, other: Summary) -> bool:
+    return other.mean - best.mean < 2 * math.hypot(best.se, other.se)
+
+
+def _said(summary: Summary) -> str:
+    """Write a ratio; near 1, what matters is behind the point."""
+    if summary.mean >= 10:
+        return str(summary)
+    spread = f" ± {summary.sd:.3f}" if summary.n > 1 else " (one run)"
+    return f"{summary.mean:.3f}{spread}"
 
 
 def _foreign(results: Results, label: str) -> bool:
