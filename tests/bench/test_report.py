@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from shoal.bench.claims import Claim
-from shoal.bench.document import Bullets, Heading, Table, markdown, page
 from shoal.bench.experiment import Data, Sweep
 from shoal.bench.looks import look
 from shoal.bench.ranking import best_table, glance, tally
 from shoal.bench.report import build, table
 from shoal.bench.results import Results
 from shoal.errors import InvalidInput
+from shoal.reporting.document import Bullets, Heading, Table, markdown, page
 
 
 def runs(made_up, method, means, spread=0.1, **facts):

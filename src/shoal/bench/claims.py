@@ -10,7 +10,8 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from shoal.bench.results import Record, Results, Summary
+from shoal.bench.results import Results, Summary
+from shoal.reporting.store import Record
 
 Outcome: TypeAlias = Literal["holds", "does not hold", "not testable here"]
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from shoal.bench.experiment import Metric, Over
 
@@ -110,34 +107,3 @@ def number(value: float) -> str:
     if value == int(value) and abs(value) < 1e9:
         return f"{int(value):,}"
     return f"{value:.3g}"
-
-
-@contextmanager
-def style() -> Iterator[Any]:
-    """Draw with our fonts and colours, without touching the user's settings."""
-    import matplotlib as mpl
-
-    settings = {
-        "font.family": "sans-serif",
-        "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial"],
-        "font.size": 9,
-        "axes.titlesize": 10,
-        "axes.titleweight": "bold",
-        "axes.titlelocation": "left",
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "axes.edgecolor": "#888888",
-        "axes.grid": True,
-        "axes.axisbelow": True,
-        "grid.color": "#e4e4e4",
-        "grid.linewidth": 0.7,
-        "xtick.color": "#444444",
-        "ytick.color": "#444444",
-        "lines.linewidth": 1.8,
-        "lines.markersize": 4.5,
-        "figure.facecolor": "white",
-        "svg.fonttype": "none",  # text stays text: small files, and it can be searched
-        "svg.hashsalt": "shoal",  # the same figure is the same file
-    }
-    with mpl.rc_context(settings):
-        yield

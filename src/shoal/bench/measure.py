@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import math
-import os
-import platform
 import signal
 import sys
 from contextlib import suppress
 from datetime import UTC, datetime
-from functools import cache, lru_cache
-from importlib.metadata import version
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +18,9 @@ from shoal import datasets
 from shoal.bench.experiment import BASELINE, Case
 from shoal.bench.methods import Points, fit
 from shoal.bench.probe import centre_error, held_points
-from shoal.bench.results import Record
 from shoal.datasets import Dataset
+from shoal.reporting.facts import machine, versions
+from shoal.reporting.store import Record
 
 # Above this many cells times groups, k-means is started only from the first run's centres, to save time.
 POLISH_ALL = 5_000_000
@@ -144,20 +142,6 @@ def polish(scaled: Points, centres: Points) -> float:
         warnings.simplefilter("ignore")  # of centres that coincide
         model = KMeans(len(start), init=start, n_init=1).fit(scaled)
     return nicv(scaled, model.cluster_centers_)
-
-
-@cache
-def versions() -> dict[str, str]:
-    """Return the versions of what results depend on."""
-    packages = ("shoal", "numpy", "scikit-learn", "numba")
-    return {"python": platform.python_version(), **{name: version(name) for name in packages}}
-
-
-@cache
-def machine() -> str:
-    """Describe the machine, but not whose it is."""
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    return f"{os.cpu_count()} cores, {memory:.0f} GB, {platform.system()} {platform.machine()}"
 
 
 @lru_cache(maxsize=2)

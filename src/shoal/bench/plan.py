@@ -9,9 +9,8 @@ from pathlib import Path
 from shoal import datasets
 from shoal.bench.experiment import BASELINE, Case, Experiment, Method
 from shoal.bench.methods import ONE_START, everything, waiting
-from shoal.bench.results import Record
-from shoal.bench.store import Store
 from shoal.errors import ChecksumMismatch, DataUnavailable
+from shoal.reporting.store import Record, Store
 
 REFERENCES = "references"
 # k-means starts for the best non-private solution known.

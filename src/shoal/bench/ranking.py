@@ -10,9 +10,9 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from shoal.algorithms import REGISTRY
-from shoal.bench.document import Table
 from shoal.bench.looks import number
 from shoal.bench.results import Results, Summary
+from shoal.reporting.document import Table
 
 DEFAULT = REGISTRY["auto"].estimator
 Winner: TypeAlias = Literal["default", "near", "another", "peer"]

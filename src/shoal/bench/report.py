@@ -10,16 +10,16 @@ from pathlib import Path
 
 from shoal import datasets
 from shoal.bench import peers
-from shoal.bench.document import Block, Bullets, Heading, Picture, Table, Text, write
 from shoal.bench.experiment import BASELINE, Experiment, Metric
 from shoal.bench.experiments import EXPERIMENTS
 from shoal.bench.figures import DRAWINGS
 from shoal.bench.looks import METRICS, number
 from shoal.bench.plan import REFERENCES, awaited, methods_of
 from shoal.bench.ranking import DEFAULT, best_table, glance, tally
-from shoal.bench.results import Record, Results, best_known, relative
-from shoal.bench.store import Store
+from shoal.bench.results import Results, best_known, relative
 from shoal.errors import InvalidInput
+from shoal.reporting.document import Block, Bullets, Heading, Picture, Table, Text, write
+from shoal.reporting.store import Record, Store
 
 # What the report begins with, and what it says of each.
 MAIN = {"accuracy-pure": "Pure epsilon", "accuracy-delta": "(epsilon, delta) with delta = 1e-6"}

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-Record: TypeAlias = dict[str, Any]
+from shoal.reporting.store import Record
 
 
 @dataclass(frozen=True)

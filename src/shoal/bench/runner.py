@@ -30,8 +30,8 @@ from shoal.bench import peers
 from shoal.bench.experiment import Case, Experiment
 from shoal.bench.measure import measure
 from shoal.bench.plan import TOO_SLOW, Work, plan, references
-from shoal.bench.results import Record
 from shoal.errors import ShoalError
+from shoal.reporting.store import Record
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,15 @@ import json
 
 import pytest
 
-from shoal.bench.store import Store
+from shoal.reporting.store import Store
+
+
+@pytest.fixture
+def made_up():
+    def make(run=0, **facts):
+        return {"id": f"a-{run}", "table": "s", "algorithm": "lloyd", "run": run, **facts}
+
+    return make
 
 
 @pytest.fixture

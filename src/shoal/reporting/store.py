@@ -1,4 +1,4 @@
-"""Results on disk: one file of JSON lines an experiment. Nothing that was measured is ever thrown away."""
+"""Results on disk: a file of JSON lines. Nothing that was measured is ever thrown away."""
 
 from __future__ import annotations
 
@@ -6,17 +6,20 @@ import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any, TypeAlias
 
-from shoal.bench.results import Record
+Record: TypeAlias = dict[str, Any]
 
 
 class Store:
-    """The result file of an experiment.
+    """A file of results.
 
     Parameters
     ----------
     path : Path
         Ends in ``.jsonl``; made when the first result is appended.
+    facts : iterable of str
+        What every result says; a line without one of them is not a result.
 
     Attributes
     ----------
@@ -24,8 +27,9 @@ class Store:
         What was wrong with the file when it was last read; empty if nothing.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, facts: Iterable[str] = ("id", "table", "algorithm")) -> None:
         self.path = path
+        self.facts = frozenset(facts)
         self.complaint = ""
 
     def read(self) -> list[Record]:
@@ -37,7 +41,7 @@ class Store:
         if not self.path.exists():
             return []
         lines = self.path.read_bytes().split(b"\n")
-        parsed = [_parse(line) for line in lines if line.strip()]
+        parsed = [self._parse(line) for line in lines if line.strip()]
         good = [record for record in parsed if record is not None]
         if len(good) < len(parsed):
             aside = _free(self.path.with_name(self.path.name + ".damaged"))
@@ -64,6 +68,13 @@ class Store:
         if self.path.exists():
             self.path.replace(_free(self.path.with_name(self.path.name + ".previous")))
 
+    def _parse(self, line: bytes) -> Record | None:
+        try:
+            record = json.loads(line)
+        except ValueError:
+            return None
+        return record if isinstance(record, dict) and self.facts <= record.keys() else None
+
     def _rewrite(self, records: Iterable[Record]) -> None:
         part = self.path.with_name(self.path.name + ".part")
         part.write_bytes(b"".join(map(_line, records)))
@@ -72,14 +83,6 @@ class Store:
 
 def _line(record: Record) -> bytes:
     return json.dumps(record, separators=(",", ":"), allow_nan=False).encode() + b"\n"
-
-
-def _parse(line: bytes) -> Record | None:
-    try:
-        record = json.loads(line)
-    except ValueError:
-        return None
-    return record if isinstance(record, dict) and {"id", "table", "algorithm"} <= record.keys() else None
 
 
 def _free(path: Path) -> Path:

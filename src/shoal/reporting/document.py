@@ -6,12 +6,11 @@ import base64
 import html
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
-
-from shoal.bench.looks import style
 
 
 @dataclass(frozen=True)
@@ -37,11 +36,24 @@ class Bullets:
 
 
 @dataclass(frozen=True)
+class Gauge:
+    """A cell with a bar behind its text: `share` of the whole width, `bad` in red, `note` to hover over."""
+
+    text: str
+    share: float
+    bad: bool = False
+    note: str = ""
+
+
+Cell: TypeAlias = str | Gauge
+
+
+@dataclass(frozen=True)
 class Table:
     """A table; `folded` under a line to click on."""
 
     head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    rows: tuple[tuple[Cell, ...], ...]
     folded: str = ""
 
 
@@ -55,6 +67,37 @@ class Picture:
 
 
 Block: TypeAlias = Heading | Text | Bullets | Table | Picture
+
+
+@contextmanager
+def style() -> Iterator[Any]:
+    """Draw with our fonts and colours, without touching the user's settings."""
+    import matplotlib as mpl
+
+    settings = {
+        "font.family": "sans-serif",
+        "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial"],
+        "font.size": 9,
+        "axes.titlesize": 10,
+        "axes.titleweight": "bold",
+        "axes.titlelocation": "left",
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.edgecolor": "#888888",
+        "axes.grid": True,
+        "axes.axisbelow": True,
+        "grid.color": "#e4e4e4",
+        "grid.linewidth": 0.7,
+        "xtick.color": "#444444",
+        "ytick.color": "#444444",
+        "lines.linewidth": 1.8,
+        "lines.markersize": 4.5,
+        "figure.facecolor": "white",
+        "svg.fonttype": "none",  # text stays text: small files, and it can be searched
+        "svg.hashsalt": "shoal",  # the same figure is the same file
+    }
+    with mpl.rc_context(settings):
+        yield
 
 
 def write(blocks: Sequence[Block], out: Path) -> None:
@@ -105,7 +148,8 @@ def _markdown(block: Block) -> str:
             return f"<details><summary>{html.escape(block.folded)}</summary>\n\n{table}\n\n</details>"
 
 
-def _cell(text: str) -> str:
+def _cell(cell: Cell) -> str:
+    text = cell if isinstance(cell, str) else f"**{cell.text}**" if cell.bad else cell.text
     return text.replace("|", "\\|")
 
 
@@ -131,9 +175,21 @@ code { background: #f3f3f3; padding: .1em .3em; border-radius: 3px; font-size: .
 .holds { color: #00694f; font-weight: 600; }
 .fails { color: #b3261e; font-weight: 600; }
 .open { color: #6b6b6b; }
+.gauge { position: relative; min-width: 3.6rem; white-space: nowrap; }
+.gauge i { position: absolute; left: 3px; top: 3px; bottom: 3px; background: #cbe6d8; border-radius: 2px; }
+.gauge span { position: relative; font-variant-numeric: tabular-nums; }
+.gauge.fails i { background: #f6cfcb; }
 """
 
-_VERDICTS = {"holds": "holds", "does not hold": "fails", "not testable here": "open"}
+_VERDICTS = {
+    "holds": "holds",
+    "does not hold": "fails",
+    "not testable here": "open",
+    "not detected": "holds",
+    "caught": "holds",
+    "leaks": "fails",
+    "missed": "fails",
+}
 
 
 def page(blocks: Sequence[Block]) -> str:
@@ -168,7 +224,14 @@ def _html(block: Block) -> str:
             return f"<details><summary>{html.escape(block.folded)}</summary>{table}</details>"
 
 
-def _td(cell: str) -> str:
+def _td(cell: Cell) -> str:
+    if isinstance(cell, Gauge):
+        width = f"calc({100 * min(1.0, max(0.0, cell.share)):.0f}% - 6px)"
+        note = f' title="{html.escape(cell.note)}"' if cell.note else ""
+        return (
+            f'<td class="gauge{" fails" if cell.bad else ""}"{note}><i style="width: {width}"></i>'
+            f"<span>{html.escape(cell.text)}</span></td>"
+        )
     kind = _VERDICTS.get(cell)
     return f'<td class="{kind}">{html.escape(cell)}</td>' if kind else f"<td>{_inline(cell)}</td>"
 
