@@ -8,7 +8,7 @@ import pytest
 from shoal import DPLloyd, GridKMeans, KMedians, verify
 from shoal.algorithms.medians import Medians
 from shoal.audit.canaries import canary
-from shoal.audit.suite import Subject
+from shoal.audit.subject import Subject
 from shoal.domain import Unit
 from shoal.errors import InvalidInput, MostlyNoise
 from shoal.queries import ClusterCost, Direction, SwapCost, Voronoi

@@ -13,13 +13,15 @@ from shoal.audit.choices import audit_choosers
 from shoal.audit.contents import audit_model_contents
 from shoal.audit.exact import audit_laws_exactly
 from shoal.audit.laws import audit_samplers
-from shoal.audit.suite import EPSILONS, OTHER_WAYS, Subject, cases_for
+from shoal.audit.relevance import CONCERNS, relevant
+from shoal.audit.subject import OTHER_WAYS, Subject
+from shoal.audit.suite import EPSILONS, cases_for
 from shoal.errors import MostlyNoise
 from shoal.mechanisms import SeededEntropy
 
 ALGORITHMS = [name for name, row in REGISTRY.items() if row.status is not Status.CLAIMED_ONLY]
 # About 2,000 runs a case, fewer when there are many algorithms: the whole takes two cores a minute or two.
-# `shoal audit --all` makes twenty times as many, on every canary.
+# `shoal audit --all` makes many more, on all canaries that are about an algorithm.
 RUNS = min(1000, 5000 // len(ALGORITHMS))
 SURE = 1 - 1e-6
 CASES = [(0.5, "alone"), (1.0, "empty"), (3.0, "corner")]
@@ -37,7 +39,7 @@ def test_neighbours_cannot_be_told_apart(algorithm, epsilon, name):
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_no_question_loses_more_than_it_is_charged_on_any_canary(algorithm, epsilon):
     subject = Subject(algorithm, epsilon, {}, seed=0)
-    found = subject.exact(cases_for(algorithm, epsilon), subject.delta())
+    found = subject.exact(cases_for(algorithm, epsilon, every=True), subject.delta())
     assert found.passed, found.detail
 
 
@@ -112,6 +114,22 @@ def test_the_gates_noise(epsilon):
         assert law.passed, law
     for law in audit_choosers(epsilon, draws=300, entropy=SeededEntropy(1)):
         assert law.passed, law
+
+
+def test_every_algorithm_has_its_canaries_and_every_canary_its_algorithms():
+    named = [name for concern in CONCERNS for name in concern.canaries]
+    assert sorted(named) == sorted(CANARIES)  # each once, with one reason
+    assert all(set(concern.algorithms) <= set(REGISTRY) and concern.why for concern in CONCERNS)
+    for name in REGISTRY:
+        assert {"empty", "alone", "corner"} <= set(relevant(name))
+        assert {pair.name for pair in cases_for(name, 1.0)} == set(relevant(name))
+    assert {name for one in REGISTRY for name in relevant(one)} == set(CANARIES)
+
+
+def test_a_named_canary_is_tried_on_anything_that_can_take_it():
+    assert "widest" not in relevant("grid")
+    assert [pair.name for pair in cases_for("grid", 1.0, ["widest"])] == ["widest"]
+    assert len(cases_for("grid", 1.0, every=True)) == len(CANARIES)
 
 
 @pytest.mark.parametrize("name", CANARIES)

@@ -39,6 +39,8 @@ def test_pages(tmp_path):
     page = (tmp_path / "deep" / "audit.html").read_text()
     assert "| black box | empty |" in text
     assert "No leak was detected" in text
+    assert "no bound can exceed" in text
+    assert "Not in these results" in text  # controls are for those who have the tests
     assert "<html" in page
     assert "http" not in page  # needs nothing else
 
@@ -51,6 +53,8 @@ def test_pages(tmp_path):
         (["loyd"], "did you mean 'lloyd'"),
         (["lloyd", "--canary", "parrot"], "there is no canary 'parrot'"),
         (["lloyd", "--epsilon", "0", *QUICK], "epsilon"),
+        (["lloyd", "--canary", "tie", "--every-canary"], "name canaries, or use --every-canary"),
+        (["lloyd", "--fresh", "lloyd"], "say where, with --results"),
         (["lloyd", "--runs", "2", "--processes", "1"], "at least 20"),
     ],
 )
@@ -80,3 +84,26 @@ def test_pages_go_beside_each_other(tmp_path):
     report = Report((FOUND,), runs=20, confidence=0.999)
     assert [path.name for path in write(report, tmp_path / "audit.html")] == ["audit.md", "audit.html"]
     assert FOUND.verdict == "not detected: lower bound 0.41, claimed 1"
+
+
+CONTROL = Finding("swapped", 1.0, "law", "5 draws", False, "does not fit: x", 2.66, 1.0, role="control")
+TWIN = replace(CONTROL, case="5 draws, honest", passed=True, measured=1.0, role="twin")
+
+
+def test_controls_must_be_caught():
+    good = Report((FOUND, CONTROL, TWIN), runs=1000, confidence=0.999)
+    assert good.passed
+    assert "| swapped | law, 5 draws | 1 | 2.66 of 1, does not fit: x | caught | 1.00 of 1 |" in markdown(
+        good
+    )
+    assert "Known mistakes were caught by 1 of 1 audits." in markdown(good)
+    assert not replace(good, findings=(FOUND, replace(CONTROL, passed=True))).passed
+    assert not replace(good, findings=(FOUND, replace(TWIN, passed=False))).passed
+
+
+def test_what_is_published_without_a_proof_may_be_caught():
+    caught = replace(FOUND, algorithm="convergent-published", measured=2.0, passed=False)
+    report = Report((FOUND, caught), runs=1000, confidence=0.999)
+    assert report.passed
+    assert "was caught: convergent-published" in markdown(report)
+    assert "No leak was detected in 1 audits" in markdown(report)

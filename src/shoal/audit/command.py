@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from shoal.errors import ShoalError
 
@@ -23,7 +22,18 @@ LEAK, BAD_USAGE, INTERRUPTED = 1, 2, 130
 )
 @click.option("--runs", type=int, help="Runs on each table of a case [2,000, or 20,000 with --all].")
 @click.option("--canary", "canaries", multiple=True, help="Only this pair of tables. May be repeated.")
+@click.option(
+    "--every-canary", is_flag=True, help="Also those pairs that are about code which other algorithms have."
+)
 @click.option("--processes", type=int, help="Processes; all cores if not given.")
+@click.option(
+    "--results",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Keep findings in this file; what is there already is not done again.",
+)
+@click.option(
+    "--fresh", multiple=True, help="Do this algorithm again, whatever --results has. May be repeated."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the findings for machines.")
 @click.option("--out", type=click.Path(dir_okay=False), help="Write PATH.md and PATH.html as well.")
 def audit_command(
@@ -32,7 +42,10 @@ def audit_command(
     epsilon: tuple[float, ...],
     runs: int | None,
     canaries: tuple[str, ...],
+    every_canary: bool,
     processes: int | None,
+    results: Path | None,
+    fresh: tuple[str, ...],
     as_json: bool,
     out: str | None,
 ) -> None:
@@ -41,16 +54,24 @@ def audit_command(
     Neighbouring tables are told apart by everything that can be seen; losses are computed exactly; noise is
     tested against its law; a run is repeated without its rows; and what a model holds is searched.
 
+    With --results, interrupt at will: the same command goes on where it stopped.
+
     Exit codes: 0 nothing detected, 1 a leak, 2 bad usage.
     """
     if every == (algorithm is not None):
         raise click.UsageError("name an algorithm, or use --all")
+    if canaries and every_canary:
+        raise click.UsageError("name canaries, or use --every-canary")
+    if fresh and results is None:
+        raise click.UsageError("--fresh is about findings that were kept: say where, with --results")
+    how = {"canaries": canaries or None, "every": every_canary, "processes": processes, "results": results}
     try:
-        report = _run(algorithm, epsilon, runs, canaries, processes)
+        report = _run(algorithm, epsilon, runs, fresh, how)
     except ShoalError as error:
         raise click.UsageError(str(error)) from None
     except KeyboardInterrupt:
-        click.echo("interrupted", err=True)
+        kept = "" if results is None else f"; findings are kept in {results}, and the same command goes on"
+        click.echo(f"interrupted{kept}", err=True)
         sys.exit(INTERRUPTED)
     _show(report, as_json, out)
     sys.exit(0 if report.passed else LEAK)
@@ -60,37 +81,27 @@ def _run(
     algorithm: str | None,
     epsilon: tuple[float, ...],
     runs: int | None,
-    canaries: tuple[str, ...],
-    processes: int | None,
+    fresh: tuple[str, ...],
+    how: dict[str, Any],
 ) -> Any:
-    from shoal.algorithms import REGISTRY, lookup
-    from shoal.audit.suite import EPSILONS, audit_all, cases_for
+    from shoal.algorithms import lookup
+    from shoal.audit.suite import EPSILONS, audit_all
+    from shoal.audit.watching import Bar
 
-    names = list(REGISTRY) if algorithm is None else [lookup(algorithm).name]
-    epsilons = epsilon or (EPSILONS if algorithm is None else (1.0,))
-    each = runs or (20_000 if algorithm is None else 2000)
-    pairs = canaries or None
-    cases = sum(len(cases_for(name, e, pairs)) for name in names for e in epsilons)
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    ) as bar:
-        task = bar.add_task("runs", total=2 * each * cases)
+    with Bar() as watch:
         return audit_all(
-            algorithms=names,
-            epsilons=epsilons,
-            runs=each,
-            canaries=pairs,
-            processes=processes,
-            progress=lambda n: bar.advance(task, n),
+            algorithms=None if algorithm is None else [lookup(algorithm).name],
+            epsilons=epsilon or (EPSILONS if algorithm is None else (1.0,)),
+            runs=runs or (20_000 if algorithm is None else 2000),
+            fresh=[lookup(name).name for name in fresh],
+            watch=watch,
+            **how,
         )
 
 
 def _show(report: Any, as_json: bool, out: str | None) -> None:
+    from rich.console import Console
+
     from shoal.audit.pages import rich_table, write
 
     if out is not None:
@@ -103,16 +114,19 @@ def _show(report: Any, as_json: bool, out: str | None) -> None:
     if not console.is_terminal:
         console = Console(width=200)  # in a file, lines need not fit a window
     console.print(rich_table(report))
-    for name in dict.fromkeys(f.algorithm for f in report.findings):
-        for epsilon in dict.fromkeys(f.epsilon for f in report.findings if f.algorithm == name):
+    for name in dict.fromkeys(f.algorithm for f in report.subjects):
+        for epsilon in dict.fromkeys(f.epsilon for f in report.subjects if f.algorithm == name):
             console.print(_verdict(report, name, epsilon), highlight=False)
 
 
 def _verdict(report: Any, name: str, epsilon: float) -> str:
-    mine = [f for f in report.findings if f.algorithm == name and f.epsilon == epsilon]
+    from rich.markup import escape
+
+    mine = [f for f in report.subjects if f.algorithm == name and f.epsilon == epsilon]
     caught = [f for f in mine if not f.passed]
     lower = [f.measured for f in mine if f.audit == "black box"]
     found = f"lower bound {max(lower):.2f}, claimed {epsilon:g}" if lower else f"claimed {epsilon:g}"
     if not caught:
         return f"[green]not detected[/]: {name}, {found} ({len(mine)} audits)"
-    return f"[bold red]leaks[/]: {name}, {found}; " + "; ".join(f"{f.audit}: {f.detail}" for f in caught)
+    why = escape("; ".join(f"{f.audit}: {f.detail}" for f in caught))
+    return f"[bold red]leaks[/]: {name}, {found}; {why}"

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import datetime
-import platform
 from dataclasses import asdict, dataclass, field
-from importlib.metadata import version
-from typing import Any
+from typing import Any, Literal
 
 from shoal.algorithms import REGISTRY, Status
+from shoal.reporting.facts import commit, machine, versions
 
 
 @dataclass(frozen=True)
@@ -35,6 +34,9 @@ class Finding:
         What both are counted in.
     seconds : float
         How long it took.
+    role : {"", "control", "twin"}
+        A control is a mechanism that is known to leak: that it is caught shows that the audit works. Its
+        twin is the same without the mistake.
 
     Examples
     --------
@@ -52,6 +54,14 @@ class Finding:
     claimed: float | None = None
     currency: str = "epsilon"
     seconds: float = 0.0
+    role: Literal["", "control", "twin"] = ""
+
+    @property
+    def as_it_should(self) -> bool:
+        """Whether a control was caught; of anything else that promises privacy, whether it was not."""
+        if claims_only(self.algorithm):
+            return True
+        return self.passed != (self.role == "control")
 
     @property
     def verdict(self) -> str:
@@ -63,13 +73,10 @@ class Finding:
         return f"{word}: {what} {self.measured:.2f}, claimed {self.claimed:.4g}"
 
 
-def _facts() -> dict[str, str]:
-    return {
-        "date": datetime.date.today().isoformat(),
-        "system": f"{platform.system()} {platform.machine()}",
-        "python": platform.python_version(),
-        **{package: version(package) for package in ("shoal", "numpy", "scipy", "scikit-learn")},
-    }
+def facts() -> dict[str, str]:
+    """Return the date, the machine and the versions."""
+    known = {"date": datetime.date.today().isoformat(), "machine": machine(), **versions()}
+    return {**known, "commit": commit()} if commit() else known
 
 
 @dataclass(frozen=True)
@@ -79,7 +86,7 @@ class Report:
     Parameters
     ----------
     findings : tuple of Finding
-        One a case.
+        One a case, and those of controls.
     runs : int
         Runs on each table of a black-box case; half chose the event, half tested it.
     confidence : float
@@ -91,22 +98,32 @@ class Report:
     findings: tuple[Finding, ...]
     runs: int
     confidence: float
-    facts: dict[str, str] = field(default_factory=_facts)
+    facts: dict[str, str] = field(default_factory=facts)
 
     @property
     def passed(self) -> bool:
-        """Whether nothing that promises privacy was caught."""
-        return all(f.passed for f in self.findings if not claims_only(f.algorithm))
+        """Whether nothing that promises privacy was caught, and every control was."""
+        return all(f.as_it_should for f in self.findings)
+
+    @property
+    def subjects(self) -> tuple[Finding, ...]:
+        """The findings without those of controls."""
+        return tuple(f for f in self.findings if not f.role)
+
+    @property
+    def controls(self) -> tuple[Finding, ...]:
+        """The findings of controls and their twins."""
+        return tuple(f for f in self.findings if f.role)
 
     @property
     def epsilon_lower(self) -> float:
         """The largest lower bound of all black-box cases."""
-        return max((f.measured or 0.0 for f in self.findings if f.audit == "black box"), default=0.0)
+        return max((f.measured or 0.0 for f in self.subjects if f.audit == "black box"), default=0.0)
 
     @property
     def seconds_per_run(self) -> float:
         """Wall time of a black-box run, over all processes."""
-        cases = [f.seconds for f in self.findings if f.audit == "black box"]
+        cases = [f.seconds for f in self.subjects if f.audit == "black box"]
         return sum(cases) / max(1, 2 * self.runs * len(cases))
 
     def to_dict(self) -> dict[str, Any]:

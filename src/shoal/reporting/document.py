@@ -175,6 +175,7 @@ code { background: #f3f3f3; padding: .1em .3em; border-radius: 3px; font-size: .
 .holds { color: #00694f; font-weight: 600; }
 .fails { color: #b3261e; font-weight: 600; }
 .open { color: #6b6b6b; }
+.holds, .fails { white-space: nowrap; }
 .gauge { position: relative; min-width: 3.6rem; white-space: nowrap; }
 .gauge i { position: absolute; left: 3px; top: 3px; bottom: 3px; background: #cbe6d8; border-radius: 2px; }
 .gauge span { position: relative; font-variant-numeric: tabular-nums; }

@@ -1,0 +1,74 @@
+"""How far an audit is: a bar where somebody looks, and lines where nobody does."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from datetime import timedelta
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from shoal.audit.report import Finding
+from shoal.audit.suite import Watch
+
+
+class Bar(Watch):
+    """Show progress on the standard error: a bar, or in a file a line for every algorithm and epsilon.
+
+    Parameters
+    ----------
+    console : rich Console, optional
+        Where to, if not to the standard error.
+    """
+
+    def __init__(self, console: Console | None = None) -> None:
+        self._console = console or Console(stderr=True, soft_wrap=True)
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            console=self._console,
+            transient=True,
+            disable=not self._console.is_terminal,
+        )
+        self._task = self._bar.add_task("runs", total=None)
+        self._total, self._done, self._start = 0, 0, time.monotonic()
+
+    def __enter__(self) -> Bar:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def begin(self, runs: int, kept: int) -> None:
+        """Say what there is to do."""
+        self._total, self._start = runs, time.monotonic()
+        self._bar.update(self._task, total=runs)
+        if kept:
+            self._say(f"{kept} findings are there already; {runs:,} runs to go")
+
+    def advance(self, runs: int) -> None:
+        """Move the bar."""
+        self._done += runs
+        self._bar.advance(self._task, runs)
+
+    def finished(self, algorithm: str, epsilon: float, findings: Sequence[Finding]) -> None:
+        """Name what comes next; in a file, tell what was found and how long the rest may take."""
+        self._bar.update(self._task, description=f"runs, after {algorithm} at {epsilon:g}")
+        if self._console.is_terminal:
+            return
+        caught = sum(not finding.passed for finding in findings)
+        verdict = f"{caught} of {len(findings)} audits found a leak" if caught else "not detected"
+        seconds = sum(finding.seconds for finding in findings)
+        left = ""
+        if self._done:
+            # Runs of one algorithm take longer than those of another, so this is only about right.
+            rest = (time.monotonic() - self._start) * (self._total - self._done) / self._done
+            left = f"; {self._done:,} of {self._total:,} runs, about {timedelta(seconds=round(rest))} left"
+        self._say(f"{algorithm} at {epsilon:g}: {verdict}, {seconds:.0f} s{left}")
+
+    def _say(self, text: str) -> None:
+        self._console.print(text, highlight=False, markup=False)
