@@ -1,6 +1,7 @@
 """`shoal audit` as people type it, and the pages it makes."""
 
 import json
+import math
 from dataclasses import replace
 
 import pytest
@@ -88,6 +89,12 @@ def test_pages_go_beside_each_other(tmp_path):
 
 CONTROL = Finding("swapped", 1.0, "law", "5 draws", False, "does not fit: x", 2.66, 1.0, role="control")
 TWIN = replace(CONTROL, case="5 draws, honest", passed=True, measured=1.0, role="twin")
+
+
+def test_a_loss_without_end_can_be_shown():
+    report = Report((replace(FOUND, audit="exact", measured=math.inf, passed=False),), 1000, 0.999)
+    assert json.loads(json.dumps(report.to_dict(), allow_nan=False))["findings"][0]["measured"] == "inf"
+    assert "inf %: leaks" in html(report)
 
 
 def test_controls_must_be_caught():

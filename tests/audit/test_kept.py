@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 from dataclasses import replace
 
 import pytest
@@ -40,6 +41,12 @@ def test_what_is_kept_comes_back_for_the_same_question_only(path):
     assert find(Kept(path, 20, 0.99)) == FOUND  # a bound that holds more surely will do
 
 
+def test_a_loss_without_end_is_kept(path):
+    endless = replace(FOUND, measured=math.inf, passed=False)
+    Kept(path, 20, SURE).add(endless)
+    assert find(Kept(path, 20, SURE)) == endless
+
+
 def test_a_line_says_all_that_is_needed_to_judge_it(path):
     Kept(path, 20, SURE).add(FOUND)
     line = json.loads(path.read_text())
@@ -60,7 +67,7 @@ def test_what_changed_is_forgotten_and_the_old_file_put_aside(path):
     kept = Kept(path, 20, SURE)
     kept.add(FOUND)
     kept.add(replace(FOUND, algorithm="grid"))
-    kept.forget(["grid"])
+    kept.forget(["grid", "lsh-tree"])
     for now in (kept, Kept(path, 20, SURE)):
         assert find(now) == FOUND
         assert find(now, algorithm="grid") is None
@@ -79,6 +86,9 @@ class Seen(Watch):
 
     def begin(self, runs, kept):
         self.told.append((runs, kept))
+
+    def complain(self, text):
+        self.told.append(text)
 
     def finished(self, algorithm, epsilon, findings):
         self.told.append(algorithm)
@@ -114,6 +124,10 @@ def test_a_second_audit_makes_no_runs_and_reports_the_same(path, monkeypatch):
     assert one == two
     assert seen.told == [(0, len(one.findings))]
     assert len(path.read_text().splitlines()) == len(one.findings)
+    path.write_bytes(path.read_bytes() + b"{")
+    torn = Seen()
+    assert audit_all(**how, results=path, watch=torn) == one
+    assert "audit.jsonl.damaged" in torn.told[0]
 
 
 def test_interrupting_the_command_says_how_to_go_on(path, monkeypatch):

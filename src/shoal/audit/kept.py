@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -50,11 +50,11 @@ class Kept:
     def get(self, algorithm: str, epsilon: float, audit: str, case: str) -> Finding | None:
         """Return what was found before, or None."""
         record = self._found.get((algorithm, epsilon, audit, case))
-        return None if record is None else _finding(record)
+        return None if record is None else Finding.from_dict(record)
 
     def add(self, finding: Finding) -> None:
         """Keep a finding; it is on disk when this returns."""
-        record = {**asdict(finding), "runs": self._runs, "confidence": self._confidence, "facts": facts()}
+        record = {**finding.to_dict(), "runs": self._runs, "confidence": self._confidence, "facts": facts()}
         if self._store is not None:
             self._store.append(record)
         self._found[_key(record)] = record
@@ -63,31 +63,24 @@ class Kept:
         """Take back what was found of some algorithms, as after a change; the old file is put aside."""
         names = set(algorithms)
         if self._store is not None and names:
-            others = [record for record in self._store.read() if record["algorithm"] not in names]
-            self._store.retire()
-            for record in others:
-                self._store.append(record)
+            self._store.retire(keep=[r for r in self._store.read() if r["algorithm"] not in names])
         self._found = {key: record for key, record in self._found.items() if key[0] not in names}
 
     def controls(self) -> Iterator[Finding]:
         """Give what was found of mechanisms that are known to leak, and of their honest twins."""
-        return (_finding(record) for record in self._found.values() if _is_control(record))
+        return (Finding.from_dict(record) for record in self._found.values() if _is_control(record))
 
     def facts_of(self, findings: Iterable[Finding]) -> dict[str, str]:
         """Return when, where and with what findings were made; several values where they differ."""
         told: dict[str, set[str]] = {}
         for finding in findings:
-            for name, text in self._found[_key(asdict(finding))]["facts"].items():
+            for name, text in self._found[_key(finding.to_dict())]["facts"].items():
                 told.setdefault(name, set()).add(text)
         return {name: _span(name, sorted(texts)) for name, texts in told.items()}
 
 
 def _key(record: Record) -> tuple[Any, ...]:
     return record["algorithm"], record["epsilon"], record["audit"], record["case"]
-
-
-def _finding(record: Record) -> Finding:
-    return Finding(**{name: record[name] for name in _NAMES})
 
 
 def _is_control(record: Record) -> bool:

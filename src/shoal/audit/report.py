@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime
-from dataclasses import asdict, dataclass, field
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
 from shoal.algorithms import REGISTRY, Status
@@ -72,6 +74,25 @@ class Finding:
         what = "lower bound" if self.audit == "black box" else f"measured {self.currency}"
         return f"{word}: {what} {self.measured:.2f}, claimed {self.claimed:.4g}"
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON: a loss without end is the text ``inf``.
+
+        Examples
+        --------
+        >>> endless = Finding("a", 1.0, "exact", "corner", False, "...", math.inf, 1.0)
+        >>> endless.to_dict()["measured"], Finding.from_dict(endless.to_dict()) == endless
+        ('inf', True)
+        """
+        endless = self.measured is not None and not math.isfinite(self.measured)
+        return {**asdict(self), **({"measured": str(self.measured)} if endless else {})}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Finding:
+        """Return the finding that `to_dict` was called on; what else there is, is passed over."""
+        mine = {field.name: values[field.name] for field in fields(cls)}
+        measured = mine["measured"]
+        return cls(**{**mine, "measured": None if measured is None else float(measured)})
+
 
 def facts() -> dict[str, str]:
     """Return the date, the machine and the versions."""
@@ -128,7 +149,7 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain dictionaries, numbers and strings, ready for JSON."""
-        findings = [{**asdict(f), "verdict": f.verdict} for f in self.findings]
+        findings = [{**f.to_dict(), "verdict": f.verdict} for f in self.findings]
         return {"passed": self.passed, **asdict(self), "findings": findings}
 
 

@@ -36,6 +36,9 @@ class Watch:
     def begin(self, runs: int, kept: int) -> None:
         """Hear how many runs there will be, and how many findings there are already."""
 
+    def complain(self, text: str) -> None:
+        """Hear that something was wrong with what was kept."""
+
     def advance(self, runs: int) -> None:
         """Hear that so many more runs are done."""
 
@@ -130,6 +133,8 @@ def audit_all(
     cases = [(n, e, cases_for(n, e, canaries, every=every)) for n in names for e in epsilons]
     sure, watching = together(sum(len(pairs) for *_, pairs in cases)), watch or Watch()
     kept = Kept(results, runs, sure)
+    if kept.complaint:
+        watching.complain(kept.complaint)
     kept.forget(fresh)
     with workers(processes) as pool:
         jobs = [job for epsilon in epsilons for job in noise_jobs(epsilon)]

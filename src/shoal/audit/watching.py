@@ -50,6 +50,10 @@ class Bar(Watch):
         if kept:
             self._say(f"{kept} findings are there already; {runs:,} runs to go")
 
+    def complain(self, text: str) -> None:
+        """Say what was wrong."""
+        self._say(text)
+
     def advance(self, runs: int) -> None:
         """Move the bar."""
         self._done += runs

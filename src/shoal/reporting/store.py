@@ -63,10 +63,13 @@ class Store:
             file.flush()
             os.fsync(file.fileno())
 
-    def retire(self) -> None:
-        """Put the file out of the way, to begin anew."""
+    def retire(self, keep: Iterable[Record] = ()) -> None:
+        """Put the file out of the way, to begin anew, or with some of its results."""
         if self.path.exists():
+            kept = list(keep)
             self.path.replace(_free(self.path.with_name(self.path.name + ".previous")))
+            if kept:
+                self._rewrite(kept)
 
     def _parse(self, line: bytes) -> Record | None:
         try:
