@@ -38,7 +38,8 @@ def methods_of(experiment: Experiment) -> tuple[Method, ...]:
     every = everything(experiment.delta)
     if experiment.alone:
         # Time does not depend on the noise: one variant of each, beside scikit-learn.
-        return (ONE_START, *{method.algorithm: method for method in reversed(every)}.values())
+        first = {method.algorithm: method for method in reversed(every)}
+        return (ONE_START, *(method for method in every if first[method.algorithm] == method))
     return every
 
 

@@ -105,7 +105,8 @@ def blocks(experiments: tuple[Experiment, ...], loaded: Loaded, names: tuple[str
         yield Heading("At a glance")
         yield Text(
             "Per table, the mean ratio of every method: 1 is as good as without privacy, the best is framed, "
-            "and methods are in the order of their mean over all tables they finished on."
+            "and methods are in the order of their mean over all tables they finished on. Where it is empty, "
+            "a method had no time to finish."
         )
         for experiment in main:
             yield from _glance(experiment, loaded.results[experiment.name])
