@@ -62,20 +62,23 @@ def test_json_is_for_machines(trips, tmp_path):
     assert "lloyd" in [row["name"] for row in rows]
 
 
-def test_a_synopsis_is_released_once_and_asked_for_free(trips, tmp_path, monkeypatch):
+@pytest.mark.parametrize("kind", ["grid", "masked-grid", "tree"])
+def test_a_synopsis_is_released_once_and_asked_for_free(kind, trips, tmp_path, monkeypatch):
     out, rows = tmp_path / "grid", tmp_path / "rows.csv"
-    args = [trips, "--epsilon", 1, *BOUNDS, "--synopsis"]
+    args = [trips, "--epsilon", 1, *BOUNDS, "--synopsis", *(["--algorithm", kind] if kind != "grid" else [])]
     plan = json.loads(shoal("explain", *args, "--rows", 9000, "--json").stdout)
-    assert "cells" in plan["released"]
+    assert ("boxes" if kind == "tree" else "cells") in plan["released"]
     fitted = json.loads(shoal("fit", *args, "--out", out, "--json").stdout)
-    assert fitted["grid"]["columns"] == ["lon", "lat"]
+    assert fitted["synopsis"]["columns"] == ["lon", "lat"]
     assert (
         fitted["spent"]
         == pytest.approx(1.0, rel=1e-4)
         == sum(float(Fraction(charge["amount"])) for charge in plan["charges"])
     )
-    assert "Noisy counts of rows in a grid of" in shoal("show", out).output
-    assert json.loads(shoal("show", out, "--json").stdout)["certificate"]["algorithm"] == "grid"
+    assert fitted["synopsis"]["kind"] == kind.replace("-", " ")
+    shown = shoal("show", out).output
+    assert f"Noisy counts of rows in a {'tree' if kind == 'tree' else 'grid'} of" in shown
+    assert json.loads(shoal("show", out, "--json").stdout)["certificate"]["algorithm"] == kind
     assert "integrity, not authorship" in shoal("verify", out).output
     # From here on the table is not touched.
     monkeypatch.setattr(LiveCurator, "_ask", lambda *_: pytest.fail("asked the rows"))
@@ -131,7 +134,7 @@ def test_any_parameter_can_be_set(trips, tmp_path):
     config = tmp_path / "shoal.toml"
     config.write_text("synopsis = true\n[set]\nresolution = 9\n")
     fitted = json.loads(shoal("fit", *ask, "--config", config, "--out", tmp_path / "a", "--json").stdout)
-    assert fitted["grid"]["shape"] == [9, 9]
+    assert fitted["synopsis"]["shape"] == [9, 9]
     variant = ["--k", 2, "--algorithm", "merging", "--set", "variant=average_k", "--set", "factor=2"]
     shoal("fit", *ask, *variant, "--out", tmp_path / "b")
     shown = json.loads(shoal("show", tmp_path / "b", "--json").stdout)["certificate"]["parameters"]
@@ -144,7 +147,16 @@ def test_bad_questions_to_a_synopsis(trips, tmp_path):
     shoal("fit", *ask, "--synopsis", "--out", grid)
     shoal("fit", *ask, "--k", 2, "--out", groups)
     out = ["--out", tmp_path / "out"]
-    refused(tmp_path, "is for --algorithm grid", "fit", *ask, "--synopsis", "--algorithm", "lloyd", *out)
+    refused(
+        tmp_path,
+        "is for --algorithm grid, masked-grid, tree, coreset",
+        "fit",
+        *ask,
+        "--synopsis",
+        "--algorithm",
+        "lloyd",
+        *out,
+    )
     refused(tmp_path, "not name=value", "fit", *ask, "--k", 2, "--set", "variant", *out)
     refused(tmp_path, "no parameter 'colour'", "fit", *ask, "--k", 2, "--set", "colour=red", *out)
     refused(tmp_path, "ask for something", "ask", grid)

@@ -10,16 +10,19 @@ from shoal.algorithms.best import Best
 from shoal.algorithms.convergent import Convergent
 from shoal.algorithms.coreset import CoresetKMeans
 from shoal.algorithms.genetic import Genetic
-from shoal.algorithms.grid import GridKMeans, GridSketch
+from shoal.algorithms.grid import GridKMeans, GridSketch, GridSynopsis
 from shoal.algorithms.hybrid import Hybrid
 from shoal.algorithms.k_variates import KVariates
 from shoal.algorithms.lsh_tree import LSHTree
+from shoal.algorithms.masked import MaskedGridSynopsis
 from shoal.algorithms.medians import Medians
 from shoal.algorithms.merging import Merging
+from shoal.algorithms.privtree import PrivTreeSynopsis
 from shoal.algorithms.projected import ProjectedClustering
 from shoal.algorithms.sample_aggregate import SampleAggregate
 from shoal.algorithms.subcluster import SubCluster
 from shoal.algorithms.swap import SwapLloyd
+from shoal.algorithms.synopsis import GroupsOn
 from shoal.algorithms.tree import TreeKMeans
 from shoal.audit import replays
 from shoal.domain import Bounds
@@ -43,6 +46,10 @@ ALGORITHMS = [
     GridKMeans(4),
     GridKMeans(3, GridSketch("k-aware"), n_starts=4),
     GridKMeans(3, GridSketch(2500), n_starts=2),  # sparse
+    GroupsOn(3, GridSynopsis(3), n_starts=2),
+    GroupsOn(3, MaskedGridSynopsis(), n_starts=2),
+    GroupsOn(3, PrivTreeSynopsis(), n_starts=2),
+    WithPrivateBounds(GroupsOn(2, MaskedGridSynopsis(20), n_starts=2)),
     Hybrid(4, gate="improved"),
     Hybrid(4, gate="always", noise="laplace"),
     Merging(3),

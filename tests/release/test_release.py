@@ -54,7 +54,7 @@ def test_a_loaded_release_can_be_saved_again_to_the_same_bytes(folder, tmp_path)
 
 def test_the_summary_is_for_people(model, folder):
     summary = json.loads((folder / "release.json").read_text())
-    assert summary["format"] == 1
+    assert summary["format"] == 2
     assert summary["columns"] == ["pickup_longitude", "pickup_latitude"]
     assert summary["schema"]["bounds"]["lower"] == [-74.26, 40.47]
     assert summary["schema"]["scaling"] == "bounds"

@@ -227,10 +227,10 @@ def test_no_release_is_a_failed_check(tmp_path, make):
 
 def test_another_format_is_named(folder):
     manifest = json.loads((folder / MANIFEST).read_text())
-    (folder / MANIFEST).write_text(dumps({**manifest, "format": 2}))
+    (folder / MANIFEST).write_text(dumps({**manifest, "format": 9}))
     verdict = verify(folder)
     assert "format" in verdict.failed
-    assert "format 2; this Shoal reads 1" in str(verdict)
+    assert "format 9; this Shoal reads 2" in str(verdict)
 
 
 # --- Somebody who brings the manifest up to date.

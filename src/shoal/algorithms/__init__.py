@@ -3,11 +3,12 @@
 from shoal.algorithms.bounds import SHARE_FOR_BOUNDS, WithPrivateBounds, estimate_bounds, with_bounds
 from shoal.algorithms.clustering import Algorithm, Clustering
 from shoal.algorithms.lloyd import Lloyd
-from shoal.algorithms.registry import REGISTRY, Registered, Status, lookup
+from shoal.algorithms.registry import REGISTRY, SYNOPSES, Registered, Status, lookup
 
 __all__ = [
     "REGISTRY",
     "SHARE_FOR_BOUNDS",
+    "SYNOPSES",
     "Algorithm",
     "Clustering",
     "Lloyd",

@@ -54,6 +54,19 @@ class WithPrivateBounds:
         return self.algorithm.run(curator.within(bounds, 1 - self.share))
 
 
+def bounded(curator: Curator) -> Curator:
+    """Return a curator that knows all bounds: the same, or one within bounds that were paid for.
+
+    Parameters
+    ----------
+    curator : Curator
+        Answers with noise.
+    """
+    if not curator.domain.bounds.unknown:
+        return curator
+    return curator.within(estimate_bounds(curator, SHARE_FOR_BOUNDS), 1 - SHARE_FOR_BOUNDS)
+
+
 def estimate_bounds(curator: Curator, share: Fraction) -> Bounds:
     """Find bounds of all columns that have none.
 

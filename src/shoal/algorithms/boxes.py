@@ -19,7 +19,7 @@ from shoal.postprocess import pack
 from shoal.postprocess.how_many import CostCurve, cost_curve
 from shoal.postprocess.nearest import nearest_centre
 from shoal.postprocess.weighted_kmeans import weighted_kmeans
-from shoal.queries import Curator, Grid
+from shoal.queries import Curator, Grid, NoisyCounts, Tree
 from shoal.queries.trees import MOST_LEVELS
 
 Array = npt.NDArray[np.float64]
@@ -155,8 +155,7 @@ def tree_points(curator: Curator, cost: Fraction) -> Boxes:
     cost : Fraction
         Share of the budget.
     """
-    tree = curator.grow(tree_axes(curator.domain.stretch), cost=cost * _FOR_BOXES)
-    answer = curator.histogram(tree, cost=cost * (1 - _FOR_BOXES))
+    tree, answer = grown(curator, cost)
     lower, upper = tree.corners()
     return Boxes(
         (lower + upper) / 2,
@@ -167,6 +166,20 @@ def tree_points(curator: Curator, cost: Fraction) -> Boxes:
         float(answer.counts.sum()),
         answer.sd * math.sqrt(tree.n_cells),
     )
+
+
+def grown(curator: Curator, cost: Fraction) -> tuple[Tree, NoisyCounts]:
+    """Grow a tree, and count the rows of its boxes anew.
+
+    Parameters
+    ----------
+    curator : Curator
+        Answers with noise.
+    cost : Fraction
+        Share of the budget.
+    """
+    tree = curator.grow(tree_axes(curator.domain.stretch), cost=cost * _FOR_BOXES)
+    return tree, curator.histogram(tree, cost=cost * (1 - _FOR_BOXES))
 
 
 def tree_axes(stretch: Array) -> tuple[int, ...]:
@@ -188,10 +201,7 @@ def tree_axes(stretch: Array) -> tuple[int, ...]:
 
 
 def masked_points(curator: Curator, n_rows: float, cost: Fraction) -> Boxes:
-    """Count the rows of a fine grid, and keep the cells that stand out of the noise.
-
-    A cell is kept if its noisy count, or a bell-shaped average around it, passes the universal threshold:
-    over the whole grid about one empty cell does. Kept cells keep their signed counts.
+    """Count the rows of a fine grid, and keep the cells that stand out of the noise, with signed counts.
 
     Parameters
     ----------
@@ -203,16 +213,14 @@ def masked_points(curator: Curator, n_rows: float, cost: Fraction) -> Boxes:
         Share of the budget.
     """
     domain = curator.domain
-    d, epsilon = domain.n_columns, effective_epsilon(curator, cost)
-    side = side_by_theta(n_rows, epsilon, d, MASK_THETA)
+    d = domain.n_columns
+    side = side_by_theta(n_rows, effective_epsilon(curator, cost), d, MASK_THETA)
     side = max(1, min(side, math.floor(math.pow(_MOST_CELLS, 1 / d) + 1e-9)))
     grid = Grid((side,) * d)
-    answer = curator.histogram(grid, cost=cost)
-    cells = stand_out(answer.counts.reshape(grid.shape), answer.sd, epsilon)
-    variances = np.full((len(cells), d), (2 / side) ** 2 / 12)
+    answer, cells = masked(curator, grid, cost)
     return Boxes(
         grid.centres_of(cells),
-        variances,
+        np.full((len(cells), d), (2 / side) ** 2 / 12),
         answer.counts[cells],
         answer.sd,
         domain.stretch,
@@ -221,8 +229,33 @@ def masked_points(curator: Curator, n_rows: float, cost: Fraction) -> Boxes:
     )
 
 
+def masked(curator: Curator, grid: Grid, cost: Fraction) -> tuple[NoisyCounts, npt.NDArray[np.int64]]:
+    """Count the rows of a grid's cells, and find those that stand out of the noise.
+
+    Parameters
+    ----------
+    curator : Curator
+        Answers with noise.
+    grid : Grid
+        The cells.
+    cost : Fraction
+        Share of the budget.
+    """
+    answer = curator.histogram(grid, cost=cost)
+    epsilon = effective_epsilon(curator, cost)
+    return answer, stand_out(answer.counts.reshape(grid.shape), answer.sd, epsilon)
+
+
+def threshold(n_cells: int, sd: float, epsilon: float) -> float:
+    """Return the universal threshold: of so many empty cells half a noisy count passes it."""
+    return max(math.log(max(n_cells, 2)) / epsilon, sd)
+
+
 def stand_out(counts: Array, sd: float, epsilon: float) -> npt.NDArray[np.int64]:
     """Return the flat indices of the cells that stand out of the noise; of the largest if none does.
+
+    A cell is kept if its noisy count, or a bell-shaped average around it, passes the universal threshold:
+    over the whole grid about one empty cell does.
 
     Parameters
     ----------
@@ -241,7 +274,7 @@ def stand_out(counts: Array, sd: float, epsilon: float) -> npt.NDArray[np.int64]
     array([31, 39, 40, 41, 49])
     """
     level = math.log(max(counts.size, 2))
-    kept = counts > max(level / epsilon, sd)
+    kept = counts > threshold(counts.size, sd, epsilon)
     for bell in _BELLS:
         smooth = gaussian_filter(counts, bell, mode="constant")
         kept |= smooth > sd * _bell_norm(bell) ** counts.ndim * math.sqrt(2 * level)

@@ -11,15 +11,13 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
-import numpy as np
-
-from shoal.algorithms.bounds import SHARE_FOR_BOUNDS, estimate_bounds
+from shoal.algorithms.bounds import bounded
 from shoal.algorithms.clustering import Clustering
-from shoal.algorithms.rows import count_rows, surely
-from shoal.algorithms.synopsis import Synopsis
+from shoal.algorithms.grid_counts import GridCounts
+from shoal.algorithms.rows import count_rows, rows_noise
+from shoal.algorithms.synopsis import clustering_on
 from shoal.domain import Domain
 from shoal.errors import InvalidInput
-from shoal.postprocess.weighted_kmeans import WeightedClustering
 from shoal.queries import Curator, Grid
 from shoal.queries.partitions import MOST_CELLS
 
@@ -110,7 +108,7 @@ class GridSketch:
         found = min(found, _FINEST, math.floor(math.pow(most, 1 / n_columns) + 1e-9))
         return max(1, found if found**n_columns <= most else found - 1)
 
-    def ask(self, curator: Curator, n_rows: float, n_clusters: int, cost: Fraction) -> Synopsis:
+    def ask(self, curator: Curator, n_rows: float, n_clusters: int, cost: Fraction) -> GridCounts:
         """Count the rows of every cell, and keep the large counts where there are too many cells to hold.
 
         Parameters
@@ -129,11 +127,17 @@ class GridSketch:
         grid = Grid((self.side(n_rows, epsilon, d, n_clusters, _most_cells(domain)),) * d)
         if grid.n_cells <= MOST_DENSE_CELLS:
             answer = curator.histogram(grid, cost=cost)
-            return Synopsis(grid, answer.counts, answer.sd, domain, n_rows)
+            return GridCounts(grid=grid, counts=answer.counts, sd=answer.sd, domain=domain, rows=n_rows)
         spurious = min(_SPURIOUS * n_clusters, _MOST_SPURIOUS)
         kept = curator.sparse_histogram(grid, cost=cost, spurious=spurious)
-        return Synopsis(
-            grid, kept.counts, kept.sd, domain, n_rows, cells=kept.cells, threshold=kept.threshold
+        return GridCounts(
+            grid=grid,
+            counts=kept.counts,
+            sd=kept.sd,
+            domain=domain,
+            rows=n_rows,
+            cells=kept.cells,
+            threshold=kept.threshold,
         )
 
 
@@ -167,16 +171,17 @@ class GridSynopsis:
     n_clusters: int
     sketch: GridSketch = field(default_factory=GridSketch)
 
-    def run(self, curator: Curator) -> Synopsis:
+    def check(self, domain: Domain) -> None:
+        """Refuse a grid of too many cells from public values, before anything is spent."""
+        self.sketch.check(domain)
+
+    def run(self, curator: Curator) -> GridCounts:
         """Estimate bounds where some are unknown, and count once."""
-        self.sketch.check(curator.domain)
-        if curator.domain.bounds.unknown:
-            bounds = estimate_bounds(curator, SHARE_FOR_BOUNDS)
-            curator = curator.within(bounds, 1 - SHARE_FOR_BOUNDS)
+        self.check(curator.domain)
+        curator = bounded(curator)
         n_rows, rest = count_rows(curator)
         synopsis = self.sketch.ask(curator, n_rows, self.n_clusters, rest)
-        noise = 0.0 if curator.n_rows is not None else curator.count_sd(cost=1 - rest)
-        return replace(synopsis, rows_sd=noise)
+        return replace(synopsis, rows_sd=rows_noise(curator, rest))
 
 
 @dataclass(frozen=True)
@@ -203,27 +208,4 @@ class GridKMeans:
         n_rows, rest = count_rows(curator)
         synopsis = self.sketch.ask(curator, n_rows, self.n_clusters, rest)
         found = synopsis.kmeans(self.n_clusters, curator.public_rng("starts on the grid"), self.n_starts)
-        return grid_clustering(curator, synopsis, found)
-
-
-def grid_clustering(curator: Curator, synopsis: Synopsis, found: WeightedClustering) -> Clustering:
-    """Turn centres found on a synopsis into a clustering, with the errors that its noise gives them."""
-    k, d = found.centres.shape
-    # Noise of the sum over a cluster's cells of count * (cell - centre): Su et al. (9) has the same
-    # second moment of a cube of volume 2^d / k.
-    reach = math.sqrt((2 / k ** (1 / d)) ** 2 / 12)
-    noise = synopsis.noise / math.sqrt(k)
-    spread = noise * reach / np.maximum(found.masses, 1.0)
-    # Rows that were dropped are in no centre, so they do not help against the noise.
-    known = synopsis.cells is None and curator.n_rows is not None
-    rows = synopsis.rows if known else surely(synopsis.kept, synopsis.noise)
-    return Clustering(
-        centres=found.centres,
-        sizes=found.masses,
-        centre_sd=np.repeat(spread[:, np.newaxis], d, axis=1),
-        # Dropped rows may belong to any group: nothing from 0 to x has a deviation above x / 2.
-        size_sd=math.hypot(noise, synopsis.dropped / 2),
-        n_iter=1,
-        predicted_sd=noise * reach * k / max(rows, 1.0),
-        domain=curator.domain,
-    )
+        return clustering_on(curator, synopsis, found)

@@ -12,9 +12,10 @@ from typing import Literal
 
 from shoal.algorithms.analysis import grid_cells, grid_variance, lloyd_error, smallest_epsilon
 from shoal.algorithms.clustering import Clustering
-from shoal.algorithms.grid import GridSketch, effective_epsilon, grid_clustering
+from shoal.algorithms.grid import GridSketch, effective_epsilon
 from shoal.algorithms.lloyd import refine
 from shoal.algorithms.rows import count_rows
+from shoal.algorithms.synopsis import clustering_on
 from shoal.queries import Curator, Noise
 
 
@@ -53,7 +54,7 @@ class Hybrid:
         found = synopsis.kmeans(self.n_clusters, curator.public_rng("starts on the grid"), self.n_starts)
         if refines:
             return refine(curator, found.centres, (cost,), self.noise)
-        return grid_clustering(curator, synopsis, found)
+        return clustering_on(curator, synopsis, found)
 
     def opens(self, curator: Curator, n_rows: float, rest: Fraction) -> bool:
         """Say whether a round of Lloyd is predicted to be worth half the budget, from public values."""

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from shoal.algorithms.clustering import Clustering
-from shoal.algorithms.grid import GridSketch, grid_clustering
+from shoal.algorithms.grid import GridSketch
 from shoal.algorithms.rows import count_rows
+from shoal.algorithms.synopsis import clustering_on
 from shoal.queries import Curator, Voronoi
 
 
@@ -40,7 +41,7 @@ class KVariates:
         synopsis = self.sketch.ask(curator, n_rows, self.n_clusters, rest)
         rng = curator.public_rng("k-variates++")
         found = synopsis.k_variates(self.n_clusters, rng, refine=self.refine)
-        clustering = grid_clustering(curator, synopsis, found)
+        clustering = clustering_on(curator, synopsis, found)
         centres = Voronoi(found.centres).centres
         if self.refine:
             return replace(clustering, centres=centres)

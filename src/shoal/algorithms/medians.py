@@ -17,10 +17,11 @@ import numpy.typing as npt
 from shoal.accounting.plan import equal, portion
 from shoal.algorithms.clustering import Clustering
 from shoal.algorithms.coreset import CoresetSketch, coreset_clustering
-from shoal.algorithms.grid import GridSketch, grid_clustering
+from shoal.algorithms.grid import GridSketch
+from shoal.algorithms.grid_counts import GridCounts
 from shoal.algorithms.local_swap import local_swap
 from shoal.algorithms.rows import count_rows, surely
-from shoal.algorithms.synopsis import Synopsis
+from shoal.algorithms.synopsis import clustering_on
 from shoal.errors import MostlyNoise
 from shoal.postprocess.recentre import smallest_count
 from shoal.queries import Curator, Direction, Noise, NoisySums, Voronoi
@@ -90,9 +91,9 @@ class Medians:
         n_rows, rest = count_rows(curator)
         return self._on(curator, self.sketch.ask(curator, n_rows, self.n_clusters, rest))
 
-    def _on(self, curator: Curator, synopsis: Synopsis) -> Clustering:
+    def _on(self, curator: Curator, synopsis: GridCounts) -> Clustering:
         found = synopsis.kmedians(self.n_clusters, curator.public_rng("starts on the grid"), self.n_starts)
-        return _without_errors(grid_clustering(curator, synopsis, found))
+        return _without_errors(clustering_on(curator, synopsis, found))
 
     def _swap(self, curator: Curator) -> Clustering:
         """Balcan et al., algorithm 3: swap centres for candidates, chosen by what distances they leave."""

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
 from shoal.algorithms.best import Best
-from shoal.algorithms.clustering import Algorithm
 from shoal.algorithms.convergent import Convergent
-from shoal.algorithms.coreset import CoresetKMeans
+from shoal.algorithms.coreset import CoresetKMeans, PrivateCoreset
 from shoal.algorithms.genetic import Genetic
-from shoal.algorithms.grid import GridKMeans
+from shoal.algorithms.grid import GridKMeans, GridSynopsis
 from shoal.algorithms.hybrid import Hybrid
 from shoal.algorithms.k_variates import KVariates
 from shoal.algorithms.lloyd import Lloyd
 from shoal.algorithms.lsh_tree import LSHTree
+from shoal.algorithms.masked import MaskedGridSynopsis
 from shoal.algorithms.medians import Medians
 from shoal.algorithms.merging import Merging
+from shoal.algorithms.privtree import PrivTreeSynopsis
 from shoal.algorithms.projected import ProjectedClustering
 from shoal.algorithms.published import Published
 from shoal.algorithms.sample_aggregate import SampleAggregate
@@ -66,7 +67,7 @@ class Registered:
     status: Status
     condition: str
     proof: str
-    algorithm: type[Algorithm]
+    algorithm: type[Any]
     parameters: tuple[tuple[str, Any], ...] = ()
 
 
@@ -252,15 +253,41 @@ REGISTRY: dict[str, Registered] = {
 }
 
 
-def lookup(name: str) -> Registered:
+SYNOPSES: dict[str, Registered] = {
+    row.name: row
+    for row in (
+        replace(REGISTRY["grid"], estimator="GridSynopsis", algorithm=GridSynopsis),
+        Registered(
+            name="masked-grid",
+            estimator="MaskedGridSynopsis",
+            paper="Shoal: a finer grid than Su et al. 2016, less what does not stand out",
+            status=Status.PROVEN,
+            condition="public bounds; the number of rows is public or paid for; what stands out is read off "
+            "noisy counts",
+            proof="docs/proofs/masked_grid.md",
+            algorithm=MaskedGridSynopsis,
+        ),
+        replace(
+            REGISTRY["tree"],
+            estimator="PrivTreeSynopsis",
+            paper="Zhang et al. 2016 (PrivTree)",
+            algorithm=PrivTreeSynopsis,
+        ),
+        replace(REGISTRY["coreset"], estimator="PrivateCoreset", algorithm=PrivateCoreset),
+    )
+}
+"""What can be released once and asked for free, with what is known of its privacy."""
+
+
+def lookup(name: str, among: dict[str, Registered] = REGISTRY) -> Registered:
     """Return the row of an algorithm, or say which names are near.
 
     Examples
     --------
-    >>> lookup("lloyd").estimator
-    'DPLloyd'
+    >>> lookup("lloyd").estimator, lookup("tree", SYNOPSES).estimator
+    ('DPLloyd', 'PrivTreeSynopsis')
     """
-    if name in REGISTRY:
-        return REGISTRY[name]
-    near = difflib.get_close_matches(name, REGISTRY, n=3) or sorted(REGISTRY)
+    if name in among:
+        return among[name]
+    near = difflib.get_close_matches(name, among, n=3) or sorted(among)
     raise InvalidInput(f"there is no algorithm {name!r}; did you mean {' or '.join(map(repr, near))}?")

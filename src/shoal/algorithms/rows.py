@@ -63,7 +63,12 @@ def fewest_rows(curator: Curator, n_rows: float, rest: Fraction) -> float:
     n_rows, rest : float, Fraction
         What `count_rows` gave.
     """
-    return surely(n_rows, 0.0 if curator.n_rows is not None else curator.count_sd(cost=1 - rest))
+    return surely(n_rows, rows_noise(curator, rest))
+
+
+def rows_noise(curator: Curator, rest: Fraction) -> float:
+    """Return the standard deviation of the noise of what `count_rows` gave; none of a public number."""
+    return 0.0 if curator.n_rows is not None else curator.count_sd(cost=1 - rest)
 
 
 def surely(noisy: float, sd: float) -> float:

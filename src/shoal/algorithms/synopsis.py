@@ -1,82 +1,128 @@
-"""Released counts over a grid, and what can be done with them for free: k-means, box counts, synthetic rows.
+"""Released counts over boxes, whatever they are, and what can be done with them for free.
 
-Points here are in the scaled units of the domain, [-1, 1]^d.
+A grid, a grid of which the cells that stand out are kept, and a tree are synopses: k-means, counts of boxes
+and synthetic rows are asked of all in the same way. Points here are in the scaled units of the domain,
+[-1, 1]^d.
 """
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from shoal.algorithms.clustering import Clustering
+from shoal.algorithms.rows import surely
 from shoal.domain import Domain
 from shoal.postprocess import pack
-from shoal.postprocess.k_variates import k_variates
-from shoal.postprocess.nearest import nearest_centre
-from shoal.postprocess.weighted_kmeans import WeightedClustering, lloyd, weighted_kmeans
-from shoal.postprocess.weighted_kmedians import nearest_centres, spread, weighted_kmedians
-from shoal.queries import Grid
+from shoal.postprocess.weighted_kmeans import WeightedClustering, weighted_kmeans
+from shoal.queries import Curator
 
 Array: TypeAlias = npt.NDArray[np.float64]
-Integers: TypeAlias = npt.NDArray[np.int64]
-
-# Random places by which the volume nearest to each centre is measured.
-_PLACES = 4096
+Lean: TypeAlias = Callable[[Array], Array]
 
 
-@dataclass(frozen=True, eq=False)
-class Synopsis:
-    """Released cells of a grid: everything that follows is free.
+def evenly(share: Array) -> Array:
+    """Leave the share of a side as it is."""
+    return share
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Synopsis(ABC):
+    """Noisy counts of rows in disjoint boxes: everything that follows is free.
 
     Parameters
     ----------
-    grid : Grid
-        All cells.
     counts : ndarray of shape (n_held,)
-        Noisy counts of the cells that are held; those of a dense synopsis may be negative.
+        Noisy counts of the boxes that are held; they may be negative.
     sd : float
         Standard deviation of a count's noise.
     domain : Domain
-        What the grid is scaled to.
+        What the boxes are scaled to.
     rows, rows_sd : float
         The number of rows, public or noisy, and the standard deviation of its noise.
-    cells : ndarray of int64, optional
-        Keys of the cells that are held, where they are not all: only large counts were kept.
-    threshold : int
-        The least count that was kept, where they are not all.
     """
 
-    grid: Grid
     counts: Array
     sd: float
     domain: Domain
     rows: float
     rows_sd: float = 0.0
-    cells: Integers | None = None
-    threshold: int = 0
 
     @property
     def n_held(self) -> int:
-        """How many cells have a count."""
+        """How many boxes have a count."""
         return len(self.counts)
 
     @property
-    def n_rows(self) -> float:
-        """The noisy number of rows: of all cells, or as it was asked for where small ones are dropped."""
-        return float(self.counts.sum()) if self.cells is None else self.rows
+    @abstractmethod
+    def n_cells(self) -> int:
+        """How many boxes there are, with those that are not held."""
 
+    @abstractmethod
     def centres(self) -> Array:
-        """Return the middle of every cell that is held."""
-        return self.grid.centres() if self.cells is None else self.grid.centres_of(self.cells)
+        """Return the middle of every box that is held."""
+
+    @abstractmethod
+    def halves(self) -> Array:
+        """Return half of the sides of every box that is held, or of all where they are the same."""
+
+    @abstractmethod
+    def shares(self, lower: Array, upper: Array, lean: Lean = evenly) -> Array:
+        """Return which share of every box that is held lies between two corners.
+
+        Parameters
+        ----------
+        lower, upper : ndarray of shape (d,)
+            The corners; infinite ones are no limit.
+        lean : callable
+            What becomes of the share of a side.
+        """
+
+    def leaning(self, lower: Array, upper: Array) -> Array:
+        """Return how far apart the shares of boxes are if their rows lean inwards, and outwards.
+
+        A share s of a side then has 1 - (1 - s)^p of the rows, or s^p. Boxes of more columns are wider beside
+        a group, so its rows lean more: p is 2 in two columns, and doubles with each.
+        """
+        power = 2.0 ** min(self.domain.n_columns - 1, 60)
+        inwards = self.shares(lower, upper, lambda share: 1 - (1 - share) ** power)
+        return inwards - self.shares(lower, upper, lambda share: share**power)
+
+    @abstractmethod
+    def describe(self) -> str:
+        """Say in a few words what is held."""
+
+    @abstractmethod
+    def facts(self) -> dict[str, Any]:
+        """Return what it is, for machines."""
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return what is held, for other programs."""
+        return {"counts": self.counts}
+
+    @property
+    def kept(self) -> float:
+        """How many rows the held boxes have."""
+        return float(self.counts.sum())
+
+    @property
+    def lost(self) -> float:
+        """How many rows are in boxes of which nothing is known."""
+        return 0.0
+
+    @property
+    def noise(self) -> float:
+        """Standard deviation of the sum of all that the noise adds to the held boxes."""
+        return self.sd * math.sqrt(self.n_held)
 
     def kmeans(self, n_clusters: int, rng: np.random.Generator, n_starts: int = 30) -> WeightedClustering:
-        """Find centres on the cells, the best of many starts.
-
-        Masses estimate the rows nearest to each centre. Where small counts were dropped, the public mean
-        of what empty cells add is taken off by volume, and dropped rows are taken to lie as the kept ones.
+        """Find centres on the boxes, the best of many starts; masses estimate the rows nearest to each.
 
         Parameters
         ----------
@@ -88,172 +134,52 @@ class Synopsis:
             Starts, judged on the synopsis alone, and as many swaps of a centre after them.
         """
         if not self.counts.sum() > 0:  # nothing stands out: as good as any
-            return WeightedClustering(
-                pack(n_clusters, len(self.grid.shape), rng), np.zeros(n_clusters), float("inf")
-            )
+            centres = pack(n_clusters, self.domain.n_columns, rng)
+            return WeightedClustering(centres, np.zeros(n_clusters), float("inf"))
         found = weighted_kmeans(
             self.centres(),
             self.counts,
             n_clusters,
             rng,
             n_starts=n_starts,
-            least_mass=self._least_mass(n_clusters),
+            least_mass=self.least_mass(n_clusters),
             noise=self.sd,
             n_swaps=n_starts,
             stretch=self.domain.stretch,
         )
-        return found if self.cells is None else replace(found, masses=self._unbiased(found, rng))
+        return replace(found, masses=self.sizes(found, rng))
 
-    def k_variates(
-        self, n_clusters: int, rng: np.random.Generator, *, refine: bool = False
-    ) -> WeightedClustering:
-        """Draw centres by k-variates++: far cells first, a place in each at random.
-
-        Parameters
-        ----------
-        n_clusters : int
-            How many centres.
-        rng : numpy Generator
-            Public randomness.
-        refine : bool
-            Whether to go on with k-means from there.
-        """
-        half, stretch = 1 / np.array(self.grid.shape), self.domain.stretch
-        points, counts = self.centres(), self.counts
-        if not self.n_held:  # nothing was kept: anywhere in the domain
-            points, counts, half = np.zeros((1, len(half))), np.ones(1), np.ones(len(half))
-        centres = k_variates(points, counts, n_clusters, rng, half=half, stretch=stretch)
-        columns = np.ascontiguousarray((points * stretch).T)
-        rounds, least = 50 if refine else 0, self._least_mass(n_clusters)
-        found = lloyd(columns, counts, centres * stretch, max_iter=rounds, least_mass=least, reach=stretch)
-        found = replace(found, centres=found.centres / np.where(stretch > 0, stretch, 1.0))
-        return found if self.cells is None else replace(found, masses=self._unbiased(found, rng))
-
-    def kmedians(self, n_clusters: int, rng: np.random.Generator, n_starts: int = 10) -> WeightedClustering:
-        """Find centres of least distance, not squared, on the cells; masses as of :meth:`kmeans`.
-
-        Parameters
-        ----------
-        n_clusters : int
-            How many centres.
-        rng : numpy Generator
-            Public randomness.
-        n_starts : int
-            Starts, judged on the synopsis alone, and as many swaps of a centre after them.
-        """
-        points = self.centres()
-        if not len(points):  # all cells were dropped
-            return WeightedClustering(pack(n_clusters, len(self.grid.shape), rng), np.zeros(n_clusters), 0.0)
-        found = weighted_kmedians(
-            points,
-            self._masses(),
-            n_clusters,
-            rng,
-            n_starts=n_starts,
-            n_swaps=n_starts,
-            # Rows lie evenly in a cell, for all that is known: a half side over root 3 in each column.
-            grain=float(np.linalg.norm(self.domain.stretch / np.array(self.grid.shape))) / math.sqrt(3),
-            start=self.kmeans(n_clusters, rng, n_starts).centres,
-            stretch=self.domain.stretch,
-        )
-        if self.cells is not None:
-            return replace(found, masses=self._unbiased(found, rng))
-        # Where a centre has little, the noise of its cells is as often below as above: keep both.
-        stretch = self.domain.stretch
-        nearest = nearest_centres(points * stretch, found.centres * stretch)
-        return replace(found, masses=np.bincount(nearest, self.counts, n_clusters).astype(np.float64))
-
-    def spread(self, n: int, rng: np.random.Generator) -> Array:
-        """Return middles of cells, far from each other and heavy, drawn by D-sampling."""
-        points, masses = self.centres(), self._masses()
-        if not len(points) or not masses.any():
-            return pack(n, len(self.grid.shape), rng)
-        stretch = self.domain.stretch
-        found = spread(points * stretch, masses, n, rng)
-        return np.asarray(found / np.where(stretch > 0, stretch, 1.0))
-
-    def _least_mass(self, n_clusters: int) -> float:
-        # Below this weight a centre's cells are noise: two standard deviations of their sum.
+    def least_mass(self, n_clusters: int) -> float:
+        """Return the weight below which a centre's boxes are noise: two standard deviations of their sum."""
         return max(1.0, 2 * self.sd * math.sqrt(self.n_held / n_clusters))
 
-    def _unbiased(self, found: WeightedClustering, rng: np.random.Generator) -> Array:
-        places = rng.uniform(-1.0, 1.0, (_PLACES, len(self.grid.shape))) * self.domain.stretch
-        centres = found.centres * self.domain.stretch
-        # The nearest centre: |x - c|^2 without |x|^2, which is the same for all.
-        nearest = nearest_centre(places, centres)
-        volume = np.bincount(nearest, minlength=len(centres)) / _PLACES
-        spurious, _ = self.spurious(self.grid.n_cells)
-        kept = np.maximum(found.masses - spurious * volume, 0.0)
-        share = kept / kept.sum() if kept.sum() > 0 else volume
-        return np.asarray(kept + self.dropped * share)
+    def sizes(self, found: WeightedClustering, rng: np.random.Generator) -> Array:  # noqa: ARG002
+        """Estimate the rows nearest to each centre."""
+        return found.masses
 
-    @property
-    def kept(self) -> float:
-        """How many rows the held cells have, without the mean of what the noise of empty ones adds."""
-        return max(0.0, float(self.counts.sum()) - self.spurious(self.grid.n_cells)[0])
-
-    @property
-    def dropped(self) -> float:
-        """How many rows are in cells that are not held."""
-        return 0.0 if self.cells is None else max(0.0, self.rows - self.kept)
-
-    @property
-    def noise(self) -> float:
-        """Standard deviation of the sum of all that the noise adds to the held cells."""
-        return math.hypot(self.sd * math.sqrt(self.n_held), self.spurious(self.grid.n_cells)[1])
-
-    def count(self, inside: list[Array]) -> tuple[float, float]:
+    def count(self, lower: Array, upper: Array) -> tuple[float, float]:
         """Estimate the rows of a box, and the standard error of the estimate.
 
-        A cell that is partly inside counts with its share of volume. Its rows may lie anywhere in it, so they
-        add to the error as if they all lay in one place drawn at random: too much, rather than too little.
-        Rows of dropped cells are taken to lie as the kept ones do, as far as the threshold lets them.
+        A held box that is partly inside counts with its share of volume. Its rows may lie anywhere in it, and
+        that adds to the error: too much, rather than too little.
 
         Parameters
         ----------
-        inside : list of ndarray
-            For every column, which share of each interval of the grid is inside.
+        lower, upper : ndarray of shape (d,)
+            Corners; infinite ones are no limit.
         """
-        share = self._shares(inside)
-        estimate = float(share @ self.counts)
-        noise = self.sd**2 * float(share @ share)
-        partly = share * (1 - share)
-        edges = max(0.0, float(partly @ (self.counts**2 - self.sd**2)))
-        if self.cells is None:
-            return estimate, math.sqrt(noise + edges)
-        volume = float(np.prod([part.sum() for part in inside]))
-        # Empty cells among the kept ones: how much they weigh on average is public.
-        spurious, spread = self.spurious(volume)
-        estimate -= spurious
-        kept, dropped = self.kept, self.dropped
-        # A dropped cell has hardly more rows than this.
-        most = self.threshold + 2 * self.sd
-        cells_in = max(0.0, volume - float(share.sum()))
-        cells_out = max(0.0, self.grid.n_cells - volume - (self.n_held - float(share.sum())))
-        low, high = max(0.0, dropped - most * cells_out), min(dropped, most * cells_in)
-        guess = min(max(dropped * (estimate / kept if kept > 0 else volume / self.grid.n_cells), low), high)
-        # Nothing between two values has a standard deviation above half their difference.
-        unknown = ((high - low) / 2) ** 2
-        return estimate + guess, math.sqrt(noise + edges + unknown + spread**2 + self.rows_sd**2)
+        share = self.shares(lower, upper)
+        estimate = float((share * self.counts).sum())
+        variance = box_variance(share, self.leaning(lower, upper), self.counts, self.sd)
+        more, unsure = self.elsewhere(lower, upper, share, estimate)
+        return estimate + more, math.sqrt(variance + unsure)
 
-    def spurious(self, n_cells: float) -> tuple[float, float]:
-        """Return mean and standard deviation of the noise that lifts empty cells over the threshold.
-
-        Parameters
-        ----------
-        n_cells : float
-            How many of the cells, nearly all of them empty.
-        """
-        if self.cells is None:
-            return 0.0, 0.0
-        # Discrete Laplace noise of rate e has variance 1 / (2 sinh(e/2)^2).
-        q = math.exp(-2 * math.asinh(1 / (math.sqrt(2) * self.sd)))
-        number = n_cells * q**self.threshold / (1 + q)
-        each, variance = self.threshold + q / (1 - q), q / (1 - q) ** 2
-        return number * each, math.sqrt(number * (variance + each**2))
+    def elsewhere(self, lower: Array, upper: Array, share: Array, estimate: float) -> tuple[float, float]:  # noqa: ARG002
+        """Return what boxes that are not held add to a count, and the variance of that."""
+        return 0.0, 0.0
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
-        """Draw points that lie as the released counts do: a cell by its count, a place in it at random.
+        """Draw points that lie as the released counts do: a box by its count, a place in it at random.
 
         Parameters
         ----------
@@ -262,30 +188,109 @@ class Synopsis:
         rng : numpy Generator
             Public randomness.
         """
-        weights = np.cumsum(self._masses())
+        if not self.n_held:  # anywhere
+            return np.asarray(rng.uniform(-1.0, 1.0, (n, self.domain.n_columns)))
+        weights = np.cumsum(self.masses())
         picks = np.searchsorted(weights, rng.uniform(0, weights[-1], n), side="right")
-        held = np.minimum(picks, len(weights) - 1).astype(np.int64)
-        keys = held if self.cells is None or not self.n_held else self.cells[held]
-        half = 1 / np.array(self.grid.shape)
-        return np.asarray(self.grid.centres_of(keys) + rng.uniform(-half, half, (n, len(half))))
+        held = np.minimum(picks, len(weights) - 1)
+        centres, halves = self.centres(), np.broadcast_to(self.halves(), (self.n_held, self.domain.n_columns))
+        return np.asarray(centres[held] + rng.uniform(-halves[held], halves[held]))
 
-    def _shares(self, inside: list[Array]) -> Array:
-        if self.cells is not None:
-            share = np.ones(self.n_held)
-            for part, places in zip(inside, self.grid.places(self.cells), strict=True):
-                share *= part[places]
-            return share
-        share = np.ones(1)
-        for part in inside:
-            share = np.multiply.outer(share, part).ravel()
-        return share
-
-    def _masses(self) -> Array:
+    def masses(self) -> Array:
         """Return weights that are not negative: the nearest ones to the counts that add up to the rows."""
-        if self.cells is not None:
-            return self.counts if self.n_held else np.ones(1)
-        # Dropping the negative counts alone would leave the positive noise of all empty cells.
+        # Dropping the negative counts alone would leave the positive noise of all empty boxes.
+        total = self.rows if self.n_held == self.n_cells else float(self.counts.sum())
         falling = np.sort(self.counts)[::-1]
-        level = (np.cumsum(falling) - max(self.rows, 1.0)) / np.arange(1, self.n_held + 1)
+        level = (np.cumsum(falling) - max(total, 1.0)) / np.arange(1, self.n_held + 1)
         last = int(np.flatnonzero(falling > level)[-1])
         return np.asarray(np.maximum(self.counts - level[last], 0.0))
+
+    def warning(self) -> str | None:
+        """Say what is wrong, from released values alone, or nothing."""
+        noise, rows = self.noise, max(self.rows, 1.0)
+        if noise <= rows / 2:
+            return None
+        return (
+            f"the noise of all cells together is {noise:.3g} rows of about {rows:.3g}: raise epsilon or use "
+            "a coarser resolution"
+        )
+
+
+def box_variance(share: Array, leaning: Array, counts: Array, sd: float) -> float:
+    """Return the variance of a count of shares of boxes: of their noise, and of where rows lie in them.
+
+    Rows of a box that is cut may all lie in one place, drawn at random for each box. Or they lean to one side
+    in all boxes alike, as around a group. The larger of the two counts.
+
+    Parameters
+    ----------
+    share : ndarray of shape (n,)
+        Of every box, were rows even in it.
+    leaning : ndarray of shape (n,)
+        How far apart their shares are if rows lean inwards and outwards: four standard deviations.
+    counts, sd : ndarray of shape (n,), float
+        Noisy counts, and their noise.
+    """
+    apart = float((share * (1 - share) * (counts**2 - sd**2)).sum())
+    alike = float((leaning * counts).sum()) / 4
+    return sd**2 * float((share**2).sum()) + max(apart, alike**2)
+
+
+class MakesSynopsis(Protocol):
+    """An algorithm whose result is a synopsis."""
+
+    def check(self, domain: Domain) -> None:
+        """Refuse what cannot work, from public values, before anything is spent."""
+        ...
+
+    def run(self, curator: Curator) -> Synopsis:
+        """Ask the curator."""
+        ...
+
+
+@dataclass(frozen=True)
+class GroupsOn:
+    """Groups found on a synopsis: their errors say what it is worth, before it is paid for.
+
+    Parameters
+    ----------
+    n_clusters : int
+        How many groups.
+    sketch : MakesSynopsis
+        What makes the synopsis.
+    n_starts : int
+        Starts of k-means on it.
+    """
+
+    n_clusters: int
+    sketch: MakesSynopsis
+    n_starts: int = 30
+
+    def run(self, curator: Curator) -> Clustering:
+        """Ask once, then search for free."""
+        synopsis = self.sketch.run(curator)
+        found = synopsis.kmeans(self.n_clusters, curator.public_rng("starts on the synopsis"), self.n_starts)
+        return clustering_on(curator, synopsis, found)
+
+
+def clustering_on(curator: Curator, synopsis: Synopsis, found: WeightedClustering) -> Clustering:
+    """Turn centres found on a synopsis into a clustering, with the errors that its noise gives them."""
+    k, d = found.centres.shape
+    # Noise of the sum over a cluster's cells of count * (cell - centre): Su et al. (9) has the same
+    # second moment of a cube of volume 2^d / k.
+    reach = math.sqrt((2 / k ** (1 / d)) ** 2 / 12)
+    noise = synopsis.noise / math.sqrt(k)
+    spread = noise * reach / np.maximum(found.masses, 1.0)
+    # Rows that were lost are in no centre, so they do not help against the noise.
+    known = synopsis.n_held == synopsis.n_cells and curator.n_rows is not None
+    rows = synopsis.rows if known else surely(synopsis.kept, synopsis.noise)
+    return Clustering(
+        centres=found.centres,
+        sizes=found.masses,
+        centre_sd=np.repeat(spread[:, np.newaxis], d, axis=1),
+        # Lost rows may belong to any group: nothing from 0 to x has a deviation above x / 2.
+        size_sd=math.hypot(noise, synopsis.lost / 2),
+        n_iter=1,
+        predicted_sd=noise * reach * k / max(rows, 1.0),
+        domain=synopsis.domain,
+    )

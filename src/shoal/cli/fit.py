@@ -22,7 +22,7 @@ from shoal.cli.options import Job, fit_options, read_job
 def fit(out: Path, as_json: bool, **given: Any) -> None:
     """Find the groups of TABLE (a file, folder or glob), privately, and write a release to a folder.
 
-    With --synopsis, write the counts of its rows over a grid instead, or the points of a coreset.
+    With --synopsis, write the counts of its rows over a grid or a tree instead, or the points of a coreset.
     """
     from shoal.release import check_free
 
@@ -42,7 +42,7 @@ def fit(out: Path, as_json: bool, **given: Any) -> None:
 
 
 def summary(release: Any) -> dict[str, Any]:
-    """Return the centres and sizes, the shape of a synopsis, or the points of a coreset, for machines."""
+    """Return the centres and sizes, what a synopsis is, or the points of a coreset, for machines."""
     from shoal.release import CoresetRelease, SynopsisRelease
 
     if isinstance(release, CoresetRelease):
@@ -51,8 +51,8 @@ def summary(release: Any) -> dict[str, Any]:
     guarantee = {"guarantee": release.certificate.guarantee}
     if isinstance(release, SynopsisRelease):
         held = release.synopsis
-        facts = {"columns": list(release.names), "shape": list(held.grid.shape), "held": held.n_held}
-        return {"grid": {**facts, "sd": held.sd, "rows": held.rows}, **guarantee}
+        facts = {"columns": list(release.names), **held.facts(), "held": held.n_held}
+        return {"synopsis": {**facts, "sd": held.sd, "rows": held.rows}, **guarantee}
     return {"groups": groups_of(release.names, release.centres, release.sizes), **guarantee}
 
 

@@ -35,8 +35,9 @@ _OPTIONS = [
         "--synopsis",
         is_flag=True,
         default=None,
-        help="Release the noisy grid of --algorithm grid itself, without --k: `shoal ask` then finds groups, "
-        "counts and synthetic rows in it for free. Of --algorithm coreset, release the weighted points.",
+        help="Release noisy counts themselves, without --k: over a grid (--algorithm grid, the default), "
+        "a finer one (masked-grid) or a tree of boxes (tree). `shoal ask` then finds groups, counts and "
+        "synthetic rows in them for free. Of --algorithm coreset, release the weighted points.",
     ),
     click.option(
         "--set",
@@ -83,8 +84,6 @@ _PARAMETERS = {
     "max_iter": "max_iter",
     "allow_unproven": "allow_unproven",
 }
-# What --synopsis makes of an algorithm.
-_SYNOPSES = {"grid": "GridSynopsis", "coreset": "PrivateCoreset"}
 _OTHERS = ("columns", "algorithm", "weight", "synopsis", "set")
 
 
@@ -124,14 +123,13 @@ class Job:
     def estimator(self) -> Any:
         """Build the estimator, or say which parameter its algorithm does not have."""
         import shoal
-        from shoal.algorithms import lookup
+        from shoal.algorithms import REGISTRY, SYNOPSES, lookup
 
-        row = lookup(self.algorithm)
-        if self.synopsis and self.algorithm not in _SYNOPSES:
-            raise InvalidInput(
-                f"--synopsis is for --algorithm grid or coreset; {self.algorithm!r} releases neither"
-            )
-        kind = getattr(shoal, _SYNOPSES[self.algorithm] if self.synopsis else row.estimator)
+        if self.synopsis and self.algorithm not in SYNOPSES:
+            wanted = ", ".join(SYNOPSES)
+            raise InvalidInput(f"--synopsis is for --algorithm {wanted}; {self.algorithm!r} releases none")
+        row = lookup(self.algorithm, SYNOPSES if self.synopsis else REGISTRY)
+        kind = getattr(shoal, row.estimator)
         known = kind._get_param_names()
         for name in self.parameters:
             if name not in known:

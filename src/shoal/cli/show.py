@@ -57,11 +57,9 @@ def print_release(release: Any) -> None:
 def synopsis_lines(release: Any) -> list[str]:
     """Say in a few lines what a synopsis holds."""
     held = release.synopsis
-    sides = " x ".join(map(str, held.grid.shape))
-    kept = "" if held.cells is None else f"; {held.n_held:,} with {held.threshold} rows or more are kept"
     bounds = zip(release.names, release.domain.bounds.lower, release.domain.bounds.upper, strict=True)
     return [
-        f"Noisy counts of rows in a grid of {sides} cells{kept}",
+        f"Noisy counts of rows in {held.describe()}",
         *(f"  {name}: {low:.6g} to {high:.6g}" for name, low, high in bounds),
         f"a count ± {held.sd:.2g}; about {held.rows:,.0f} rows in all",
     ]

@@ -16,7 +16,7 @@ from shoal.estimators.projected import ProjectedKMeans
 from shoal.estimators.sample_aggregate import SampleAggregateKMeans
 from shoal.estimators.scaler import PrivateScaler
 from shoal.estimators.subcluster import SubClusterKMeans
-from shoal.estimators.synopsis import GridSynopsis
+from shoal.estimators.synopsis import GridSynopsis, MaskedGridSynopsis, PrivTreeSynopsis
 
 __all__ = [
     "ConvergentKMeans",
@@ -30,7 +30,9 @@ __all__ = [
     "KMedians",
     "KVariates",
     "LSHTreeKMeans",
+    "MaskedGridSynopsis",
     "MergingKMeans",
+    "PrivTreeSynopsis",
     "PrivateBounds",
     "PrivateCoreset",
     "PrivatePCA",

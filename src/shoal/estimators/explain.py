@@ -17,8 +17,8 @@ from shoal.domain.schema import Field
 from shoal.errors import InvalidInput, MostlyNoise
 from shoal.estimators.coreset import PrivateCoreset
 from shoal.estimators.fitting import PrivateEstimator
-from shoal.estimators.synopsis import GridSynopsis
-from shoal.queries import Grid, RehearsalCurator, SparseCounts, Transcript
+from shoal.estimators.synopsis import MaskedGridSynopsis, PrivateSynopsis
+from shoal.queries import RehearsalCurator, SparseCounts, Transcript, Tree
 from shoal.queries.questions import WithoutNearest
 from shoal.release.certificate import column_names
 from shoal.release.words import risk_sentence
@@ -85,7 +85,7 @@ def explain(model: PrivateEstimator, columns: Sequence[str] | Schema, rows: floa
     Parameters
     ----------
     model : estimator
-        A private k-means estimator, a grid synopsis or a coreset; it is not changed.
+        A private k-means estimator, a synopsis or a coreset; it is not changed.
     columns : sequence of str or Schema
         Names of the number columns, or the schema of the table.
     rows : float
@@ -153,12 +153,15 @@ def _released(model: PrivateEstimator, transcript: Transcript, n_clusters: int) 
     if isinstance(model, PrivateCoreset):
         taken = sum(isinstance(entry.question, WithoutNearest) for entry in transcript)
         return f"a coreset of {taken} weighted points"
-    if not isinstance(model, GridSynopsis):
+    if not isinstance(model, PrivateSynopsis):
         if model.n_clusters == "auto":
             return f"as many groups as the released counts show; the errors are those of {n_clusters}"
         return f"{n_clusters} groups"
     entry = next(e for e in reversed(transcript.entries) if e.charge is not None)
-    answer, grid = entry.answer, getattr(entry.question, "partition", None)
+    answer, partition = entry.answer, getattr(entry.question, "partition", None)
     kept = ", of which those with many rows are kept," if isinstance(answer, SparseCounts) else ""
-    cells = grid.n_cells if isinstance(grid, Grid) else 0
-    return f"a grid of {cells:,} cells{kept} with an error of ± {getattr(answer, 'sd', 0.0):.3g} rows each"
+    kept = ", of which those that stand out are kept," if isinstance(model, MaskedGridSynopsis) else kept
+    cells = getattr(partition, "n_cells", 0)
+    # A tree grows where rows are; of even ones it can be said how many boxes it would have.
+    what = f"a tree of about {cells:,} boxes" if isinstance(partition, Tree) else f"a grid of {cells:,} cells"
+    return f"{what}{kept} with an error of ± {getattr(answer, 'sd', 0.0):.3g} rows each"

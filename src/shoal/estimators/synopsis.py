@@ -1,22 +1,72 @@
-"""A grid synopsis: count once, publish, and answer any number of questions for free."""
+"""Synopses: count once, publish, and answer any number of questions for free."""
 
 from __future__ import annotations
 
-import math
 import warnings
-from typing import Any, Self, Unpack
+from abc import abstractmethod
+from typing import Any, Literal, Self, Unpack
 
 from shoal.accounting import Approx, Pure, budget_of
-from shoal.algorithms.grid import GridKMeans, GridSketch, Resolution
-from shoal.algorithms.grid import GridSynopsis as SynopsisAlgorithm
-from shoal.algorithms.synopsis import Synopsis
+from shoal.algorithms import SYNOPSES, Registered, lookup
+from shoal.algorithms.boxes import MASK_THETA
+from shoal.algorithms.grid import GridSketch, Resolution
+from shoal.algorithms.grid import GridSynopsis as GridAlgorithm
+from shoal.algorithms.masked import MaskedGridSynopsis as MaskedAlgorithm
+from shoal.algorithms.privtree import PrivTreeSynopsis as TreeAlgorithm
+from shoal.algorithms.synopsis import GroupsOn, MakesSynopsis
 from shoal.errors import MostlyNoise
 from shoal.estimators.fitting import PrivateEstimator
 from shoal.estimators.parameters import Common, check_count
 from shoal.release.synopsis import SynopsisRelease
 
 
-class GridSynopsis(PrivateEstimator):
+class PrivateSynopsis(PrivateEstimator):
+    """Base class: everything but which boxes are counted.
+
+    The fitted `release_` counts the rows of boxes, draws synthetic rows and finds any number of groups, as
+    often as you like and at no further cost.
+    """
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002 - scikit-learn's
+        """Count the rows of a table in boxes, privately.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_columns), path or FileTable
+            As in :meth:`shoal.GridKMeans.fit`.
+        y : ignored
+            For pipelines.
+        sample_weight : array-like of shape (n_rows,) or str, optional
+            Weights of the rows, clipped to [0, `max_weight`], or the column that holds them.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
+        budget = budget_of(self.epsilon, self.delta)
+        algorithm = self._algorithm(budget).sketch
+        synopsis, answered = self._behind_gate(X, sample_weight, budget, algorithm.run)
+        self.certificate_ = self._certificate(algorithm, synopsis.domain, answered)
+        self.release_ = SynopsisRelease(synopsis, self.certificate_, answered.transcript)
+        if said := synopsis.warning():
+            warnings.warn(said, MostlyNoise, stacklevel=2)
+        return self
+
+    @abstractmethod
+    def _synopsis(self, n_clusters: int) -> MakesSynopsis:
+        """Check the synopsis's own parameters and return what makes it."""
+
+    def _algorithm(self, budget: Pure | Approx) -> GroupsOn:  # noqa: ARG002 - as of the other estimators
+        """Check the parameters, and return what finds groups on it: `explain` tells their errors."""
+        k = check_count(self.n_clusters, "n_clusters")
+        return GroupsOn(k, self._synopsis(k))
+
+    def _row(self) -> Registered:
+        return lookup(self._registered, SYNOPSES)
+
+
+class GridSynopsis(PrivateSynopsis):
     """Noisy counts of rows over a grid (UG and EUG of Su et al.), released as they are.
 
     The fitted `release_` counts the rows of boxes, draws synthetic rows and finds any number of groups, as
@@ -71,51 +121,107 @@ class GridSynopsis(PrivateEstimator):
         self.resolution = resolution
         self.theta = theta
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002 - scikit-learn's
-        """Count the rows of a table over a grid, privately.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_rows, n_columns), path or FileTable
-            As in :meth:`shoal.GridKMeans.fit`.
-        y : ignored
-            For pipelines.
-        sample_weight : array-like of shape (n_rows,) or str, optional
-            Weights of the rows, clipped to [0, `max_weight`], or the column that holds them.
-
-        Returns
-        -------
-        self
-            The fitted model.
-        """
-        budget = budget_of(self.epsilon, self.delta)
-        groups = self._algorithm(budget)
-        algorithm = SynopsisAlgorithm(groups.n_clusters, groups.sketch)
-        synopsis, answered = self._behind_gate(X, sample_weight, budget, algorithm.run)
-        self.certificate_ = self._certificate(algorithm, synopsis.domain, answered)
-        self.release_ = SynopsisRelease(synopsis, self.certificate_, answered.transcript)
-        if said := _warning(synopsis):
-            warnings.warn(said, MostlyNoise, stacklevel=2)
-        return self
-
-    def _algorithm(self, budget: Pure | Approx) -> GridKMeans:  # noqa: ARG002 - as of the other estimators
-        """Check the parameters, and return what finds groups on such a grid: `explain` tells their errors."""
-        sketch = GridSketch(self.resolution, self.theta)
-        return GridKMeans(check_count(self.n_clusters, "n_clusters"), sketch)
+    def _synopsis(self, n_clusters: int) -> GridAlgorithm:
+        return GridAlgorithm(n_clusters, GridSketch(self.resolution, self.theta))
 
 
-def _warning(synopsis: Synopsis) -> str | None:
-    """Say what is wrong with a synopsis, from released values alone."""
-    noise, rows = synopsis.sd * math.sqrt(synopsis.n_held), max(synopsis.rows, 1.0)
-    if synopsis.cells is None and noise > rows / 2:
-        return (
-            f"the noise of all cells together is {noise:.3g} rows of about {rows:.3g}: raise epsilon or "
-            "use a coarser resolution"
-        )
-    kept, spread = synopsis.kept, synopsis.spurious(synopsis.grid.n_cells)[1]
-    if synopsis.cells is not None and (kept < rows / 2 or spread > rows / 2):
-        return (
-            f"the cells of {synopsis.threshold} and more rows, which alone can be kept, hold {kept:.3g} rows "
-            f"of about {rows:.3g}: raise epsilon or use a coarser resolution"
-        )
-    return None
+class MaskedGridSynopsis(PrivateSynopsis):
+    """Noisy counts over a finer grid, with the cells that stand out of the noise: what `KMeans` starts from.
+
+    Groups and synthetic rows are made of the cells that stand out, so the noise of empty ones does not add
+    up; counts of boxes use all. For up to about 6 columns. The fitted `release_` is asked as often as you
+    like, at no further cost.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy loss allowed; smaller is more private.
+    resolution : "theta" or int
+        Cells a side: by the rule of :class:`GridSynopsis`, up to 2^18 cells, or given.
+    theta : float
+        The constant of the rule; smaller is finer.
+    n_clusters : int
+        How many groups `shoal explain` has in mind.
+    **common
+        As in :class:`shoal.estimators.parameters.CommonParameters`.
+
+    Attributes
+    ----------
+    release_ : SynopsisRelease
+        What may be published.
+    certificate_ : Certificate
+        What is guaranteed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shoal import MaskedGridSynopsis
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([rng.normal(2, 0.5, (5000, 2)), rng.normal(8, 0.5, (5000, 2))])
+    >>> release = MaskedGridSynopsis(epsilon=0.5, bounds=(0, 10)).fit(X).release_
+    >>> np.sort(release.kmeans(2).centres[:, 0]).round(0)
+    array([2., 8.])
+    >>> estimate, error = release.count([0, 0], [5, 5])
+    >>> abs(estimate - 5000) < 4 * error
+    True
+    """
+
+    _registered = "masked-grid"
+
+    def __init__(
+        self,
+        *,
+        epsilon: float,
+        resolution: int | Literal["theta"] = "theta",
+        theta: float = MASK_THETA,
+        n_clusters: int = 8,
+        **common: Unpack[Common],
+    ) -> None:
+        super().__init__(n_clusters, epsilon=epsilon, **common)
+        self.resolution = resolution
+        self.theta = theta
+
+    def _synopsis(self, n_clusters: int) -> MaskedAlgorithm:  # noqa: ARG002
+        return MaskedAlgorithm(self.resolution, self.theta)
+
+
+class PrivTreeSynopsis(PrivateSynopsis):
+    """Noisy counts over a private tree of boxes (PrivTree), which is fine where rows are many.
+
+    For tables whose rows fill little of their bounds, and for more columns than a grid can have. The fitted
+    `release_` is asked as often as you like, at no further cost.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy loss allowed; smaller is more private.
+    n_clusters : int
+        How many groups `shoal explain` has in mind.
+    **common
+        As in :class:`shoal.estimators.parameters.CommonParameters`.
+
+    Attributes
+    ----------
+    release_ : SynopsisRelease
+        What may be published.
+    certificate_ : Certificate
+        What is guaranteed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shoal import PrivTreeSynopsis
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([rng.normal(2, 0.5, (5000, 8)), rng.normal(8, 0.5, (5000, 8))])
+    >>> release = PrivTreeSynopsis(epsilon=1.0, bounds=(0, 10)).fit(X).release_
+    >>> np.sort(release.kmeans(2).centres.mean(axis=1)).round(0)
+    array([2., 8.])
+    """
+
+    _registered = "tree"
+
+    def __init__(self, *, epsilon: float, n_clusters: int = 8, **common: Unpack[Common]) -> None:
+        super().__init__(n_clusters, epsilon=epsilon, **common)
+
+    def _synopsis(self, n_clusters: int) -> TreeAlgorithm:  # noqa: ARG002
+        return TreeAlgorithm()

@@ -11,9 +11,7 @@ from typing import Any
 import numpy as np
 
 from shoal.accounting import NoGuarantee
-from shoal.algorithms import lookup, with_bounds
-from shoal.algorithms.coreset import PrivateCoreset
-from shoal.algorithms.grid import GridSynopsis
+from shoal.algorithms import REGISTRY, SYNOPSES, lookup, with_bounds
 from shoal.domain import STEPS
 from shoal.errors import InvalidRelease, MostlyNoise, ReplayMismatch
 from shoal.queries import (
@@ -212,14 +210,12 @@ def check_errors(release: Release, again: Release) -> str:
 def check_certificate(release: Release | SynopsisRelease | Part) -> str:
     """Check what the certificate states against the transcript."""
     certificate = release.certificate
-    row = lookup(certificate.algorithm)
-    kinds: dict[type, Any] = {SynopsisRelease: GridSynopsis, Part: PrivateCoreset}
-    kind = kinds.get(type(release), row.algorithm)
+    row = lookup(certificate.algorithm, REGISTRY if isinstance(release, Release) else SYNOPSES)
     issued = Certificate.issue(
         row,
         release.transcript,
         release.domain,
-        algorithm=from_plain(kind, certificate.parameters),
+        algorithm=from_plain(row.algorithm, certificate.parameters),
         private_entropy="not private" not in release.transcript.entropy,
         shared=certificate.composition == SHARED,
     )

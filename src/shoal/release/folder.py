@@ -14,7 +14,7 @@ from typing import Any
 
 from shoal.errors import InvalidInput, InvalidRelease
 
-FORMAT = 1
+FORMAT = 2
 """Raised with every change to the files or their words, since `verify` writes them anew and compares."""
 
 MANIFEST = "manifest.json"

@@ -1,4 +1,4 @@
-"""A released synopsis: noisy counts over a grid, and all that can be asked of them for free."""
+"""A released synopsis: noisy counts over boxes, and all that can be asked of them for free."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from shoal.algorithms.grid import GridSynopsis
-from shoal.algorithms.synopsis import Synopsis
+from shoal.algorithms import SYNOPSES, lookup
+from shoal.algorithms.synopsis import MakesSynopsis, Synopsis
 from shoal.domain import Domain
 from shoal.errors import InvalidInput, InvalidRelease, ReplayMismatch
 from shoal.queries import ReplayCurator, Transcript
@@ -25,8 +25,9 @@ Array = npt.NDArray[np.float64]
 
 SYNOPSIS = "synopsis.json"
 _NOTE = (
-    "Noisy counts of rows in the boxes of a grid over the bounds. release.npz holds them: counts, and cells, "
-    "their flat places (first column slowest), where only large counts were kept."
+    "Noisy counts of rows in boxes over the bounds. release.npz holds them: counts; cells, the flat places "
+    "(first column slowest) of the cells of a grid that were kept or stand out, where not all are; lower and "
+    "upper, the corners of the boxes of a tree."
 )
 
 
@@ -47,7 +48,7 @@ class Groups(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SynopsisRelease:
-    """A grid of noisy counts that may be published; whatever is asked of it costs nothing more.
+    """Noisy counts of boxes that may be published; whatever is asked of them costs nothing more.
 
     Parameters
     ----------
@@ -64,7 +65,7 @@ class SynopsisRelease:
     >>> X = np.random.default_rng(0).normal(5, 1, (10_000, 2))
     >>> release = GridSynopsis(epsilon=1.0, bounds=(0, 10), n_rows=10_000).fit(X).release_
     >>> release
-    <SynopsisRelease of 1024 cells over x0, x1, epsilon = 1>
+    <SynopsisRelease of 1024 cells (grid) over x0, x1, epsilon = 1>
     >>> estimate, error = release.count([5, 0], [10, 10])  # about half of the rows
     >>> abs(estimate - 5000) < 4 * error
     True
@@ -89,8 +90,8 @@ class SynopsisRelease:
     def count(self, lower: npt.ArrayLike, upper: npt.ArrayLike) -> tuple[float, float]:
         """Estimate how many rows lie in a box, with the standard error of the estimate.
 
-        Cells at the border of the box count by their share of volume, and what is not known of the rows
-        in them is part of the error; so is the noise. Rows were clipped to the bounds.
+        What lies at the border of the box counts by its share of volume, and what is not known of the rows
+        in it is part of the error; so is the noise. Rows were clipped to the bounds.
 
         Parameters
         ----------
@@ -100,9 +101,7 @@ class SynopsisRelease:
         low, high = (self._end(end, name) for end, name in ((lower, "lower"), (upper, "upper")))
         if (low > high).any():
             raise InvalidInput(f"the box is reversed: lower is {low.tolist()}, upper is {high.tolist()}")
-        bounds, shape = self.domain.bounds, self.synopsis.grid.shape
-        ends = zip(shape, low, high, bounds.lower, bounds.upper, strict=True)
-        return self.synopsis.count([_inside(*end) for end in ends])
+        return self.synopsis.count(*_scaled(self.domain, low, high))
 
     def _end(self, value: npt.ArrayLike, name: str) -> Array:
         end = np.asarray(value, dtype=np.float64)
@@ -132,7 +131,7 @@ class SynopsisRelease:
     def kmeans(
         self, n_clusters: int, *, n_starts: int = 30, rng: int | np.random.Generator | None = 0
     ) -> Groups:
-        """Find groups on the released cells, as often and for as many clusters as you like.
+        """Find groups on the released counts, as often and for as many clusters as you like.
 
         Parameters
         ----------
@@ -170,24 +169,22 @@ class SynopsisRelease:
 
     def __repr__(self) -> str:
         shown = ", ".join(self.names[:4]) + (", ..." if len(self.names) > 4 else "")
-        all_cells, held = self.synopsis.grid.n_cells, self.synopsis.n_held
+        held, all_cells, kind = self.synopsis.n_held, self.synopsis.n_cells, self.synopsis.facts()["kind"]
         cells = f"{held} cells" if held == all_cells else f"{held} of {all_cells} cells"
-        return f"<SynopsisRelease of {cells} over {shown}, {self.transcript.budget.describe()}>"
+        return f"<SynopsisRelease of {cells} ({kind}) over {shown}, {self.transcript.budget.describe()}>"
 
 
 def synopsis_files(release: SynopsisRelease) -> dict[str, bytes]:
     """Return the content of every file of a synopsis, by name."""
     stored: Arrays = {}
     transcript, held = plain(release.transcript, stored), release.synopsis
-    arrays = {"counts": held.counts} if held.cells is None else {"cells": held.cells, "counts": held.counts}
     summary = {
         "format": FORMAT,
         "note": _NOTE,
         "columns": list(release.names),
-        "shape": list(held.grid.shape),
+        **held.facts(),
         "held": held.n_held,
         "sd": held.sd,
-        "threshold": None if held.cells is None else held.threshold,
         "rows": held.rows,
         "rows_sd": held.rows_sd,
         "schema": plain(release.domain),
@@ -198,7 +195,7 @@ def synopsis_files(release: SynopsisRelease) -> dict[str, bytes]:
         CERTIFICATE: dumps(release.certificate.to_dict()),
         TEXT: f"{release.certificate}\n",
     }
-    return {ARRAYS: write_npz({**arrays, **stored}), **{n: text.encode() for n, text in texts.items()}}
+    return {ARRAYS: write_npz({**held.arrays(), **stored}), **{n: text.encode() for n, text in texts.items()}}
 
 
 def synopsis_from_files(files: Mapping[str, bytes]) -> SynopsisRelease:
@@ -212,7 +209,8 @@ def synopsis_from_files(files: Mapping[str, bytes]) -> SynopsisRelease:
         raise InvalidRelease(f"{CERTIFICATE} does not hold one record")
     certificate = Certificate.from_dict(stated)
     transcript: Transcript = from_plain(Transcript, loads(files[TRANSCRIPT], TRANSCRIPT), arrays)
-    algorithm: GridSynopsis = from_plain(GridSynopsis, certificate.parameters)
+    kind = lookup(certificate.algorithm, SYNOPSES).algorithm
+    algorithm: MakesSynopsis = from_plain(kind, certificate.parameters)
     curator = ReplayCurator(transcript)
     try:
         synopsis = algorithm.run(curator)
@@ -222,14 +220,17 @@ def synopsis_from_files(files: Mapping[str, bytes]) -> SynopsisRelease:
     return SynopsisRelease(synopsis, certificate, transcript)
 
 
-def _inside(m: int, low: float, high: float, least: float, most: float) -> Array:
-    """Return which share of each of m equal intervals of [least, most] lies in [low, high]."""
-    if least == most:
-        return np.full(m, float(low <= least <= high))
-    ends = np.linspace(least, most, m + 1)
-    # The outermost cells also hold the rows that were clipped to them: at the border all of a cell is in.
-    shares = (np.minimum(ends[1:], high) - np.maximum(ends[:-1], low)) / (ends[1:] - ends[:-1])
-    return np.asarray(np.clip(shares, 0.0, 1.0))
+def _scaled(domain: Domain, low: Array, high: Array) -> tuple[Array, Array]:
+    """Return a box in the scaled units of the domain, in which bounds are -1 and 1."""
+    least, half = np.array(domain.bounds.lower), domain.bounds.half_width
+    constant = half == 0
+    lower, upper = ((end - least) / np.where(constant, 1.0, half) - 1 for end in (low, high))
+    # A constant column is inside as a whole, or not at all.
+    within = (low <= least) & (least <= high)
+    return (
+        np.where(constant, np.where(within, -1.0, 2.0), lower),
+        np.where(constant, np.where(within, 1.0, 2.0), upper),
+    )
 
 
 def whole_number(value: Any, name: str, least: int = 1) -> int:

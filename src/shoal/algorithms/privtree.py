@@ -1,0 +1,108 @@
+"""Zhang, Xiao, Xie 2016: PrivTree, a private tree of boxes that is fine where rows are many.
+
+It is what KMeans starts from in more columns, released by itself. Proof: docs/proofs/tree.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.algorithms.bounds import bounded
+from shoal.algorithms.boxes import grown
+from shoal.algorithms.synopsis import Lean, Synopsis, evenly
+from shoal.domain import Domain
+from shoal.queries import Curator, Tree
+
+Array: TypeAlias = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TreeCounts(Synopsis):
+    """Released boxes of a tree, which fill the domain.
+
+    Parameters
+    ----------
+    tree : Tree
+        The boxes.
+    counts, sd, domain, rows, rows_sd
+        As of a :class:`Synopsis`.
+    """
+
+    tree: Tree
+
+    @property
+    def n_cells(self) -> int:
+        """How many boxes there are."""
+        return self.tree.n_cells
+
+    @cached_property
+    def _corners(self) -> tuple[Array, Array]:
+        return self.tree.corners()
+
+    def centres(self) -> Array:
+        """Return the middle of every box."""
+        lower, upper = self._corners
+        return np.asarray((lower + upper) / 2)
+
+    def halves(self) -> Array:
+        """Return half of the sides of every box."""
+        lower, upper = self._corners
+        return np.asarray((upper - lower) / 2)
+
+    def shares(self, lower: Array, upper: Array, lean: Lean = evenly) -> Array:
+        """Return which share of every box lies between two corners."""
+        low, high = self._corners
+        inside = (np.minimum(high, upper) - np.maximum(low, lower)) / (high - low)
+        return np.asarray(lean(np.clip(inside, 0.0, 1.0)).prod(axis=1))
+
+    def describe(self) -> str:
+        """Say in a few words what is held."""
+        return f"a tree of {self.n_held:,} boxes"
+
+    def facts(self) -> dict[str, Any]:
+        """Return what it is, for machines."""
+        return {"kind": "tree"}
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return counts, and the corners of their boxes in the table's own units."""
+        lower, upper = map(self.domain.decode, self._corners)
+        return {"lower": lower, "upper": upper, **super().arrays()}
+
+    def warning(self) -> str | None:
+        """Say what is wrong, from released values alone, or nothing."""
+        if self.noise <= max(self.rows, 1.0) / 2:
+            return None
+        return (
+            f"the noise of all boxes together is {self.noise:.3g} rows of about {max(self.rows, 1.0):.3g}: "
+            "raise epsilon"
+        )
+
+
+@dataclass(frozen=True)
+class PrivTreeSynopsis:
+    """A private tree, and noisy counts of its boxes."""
+
+    def check(self, domain: Domain) -> None:
+        """Refuse nothing: a tree can be grown in any number of columns."""
+
+    def run(self, curator: Curator) -> TreeCounts:
+        """Estimate bounds where some are unknown, grow the tree, and count once."""
+        curator = bounded(curator)
+        tree, answer = grown(curator, Fraction(1))
+        public = curator.n_rows
+        return TreeCounts(
+            tree=tree,
+            counts=answer.counts,
+            sd=answer.sd,
+            domain=curator.domain,
+            # The boxes fill the domain: their counts say how many rows there are.
+            rows=max(float(answer.counts.sum()), 1.0) if public is None else float(public),
+            rows_sd=answer.sd * math.sqrt(tree.n_cells) if public is None else 0.0,
+        )
