@@ -7,6 +7,7 @@ fractions, so that what is charged and what is drawn are the same number.
 
 from shoal.mechanisms.binomial import binomial_tail, distinct_below
 from shoal.mechanisms.choice import choose_without_replacement, exponential_choice, permute_and_flip
+from shoal.mechanisms.cylinder import cylinder_core, cylinder_noise, cylinder_variance
 from shoal.mechanisms.entropy import Entropy, SeededEntropy, SystemEntropy, public_seed
 from shoal.mechanisms.exact import bernoulli_exp, geometric_exp
 from shoal.mechanisms.gaussian import discrete_gaussian, gaussian_log_pmf, gaussian_variance
@@ -21,6 +22,9 @@ __all__ = [
     "bernoulli_exp",
     "binomial_tail",
     "choose_without_replacement",
+    "cylinder_core",
+    "cylinder_noise",
+    "cylinder_variance",
     "discrete_gaussian",
     "discrete_laplace",
     "distinct_below",
