@@ -215,4 +215,5 @@ def one_mean(curator: Curator, n_clusters: int, rows: Rows, rest: Fraction) -> C
         n_iter=1,
         predicted_sd=n_clusters * answer.sum_sd / rows.surely,
         domain=curator.domain,
+        merged_into=np.zeros(n_clusters, dtype=np.int64),
     )

@@ -37,6 +37,8 @@ class Clustering:
         What the centres are scaled to.
     curve : CostCurve, optional
         What every number of groups costs, where the number was chosen from released values.
+    merged_into : ndarray of int64, shape (n_clusters,), optional
+        The row that each row is one with, where noise could not tell some apart: the first of them.
     """
 
     centres: npt.NDArray[np.float64]
@@ -47,6 +49,7 @@ class Clustering:
     predicted_sd: float
     domain: Domain
     curve: CostCurve | None = None
+    merged_into: npt.NDArray[np.int64] | None = None
 
 
 class Sketch(Protocol):

@@ -136,6 +136,8 @@ def clustering_of(curator: Curator, found: Followed, rows: Rows, n_iter: int) ->
     np.add.at(sums, merged_into, weights[:, np.newaxis] * found.centres)
     np.add.at(noise, merged_into, weights[:, np.newaxis] ** 2 * found.variances)
     rows = rows.and_again(curator, found.counts.sum(), found.count_sd * math.sqrt(len(weights)))
+    if lost := len(weights) - len(np.unique(merged_into)):
+        curator.note(f"{lost} of {len(weights)} groups made one with others: noise cannot tell them apart")
     return Clustering(
         centres=Voronoi(sums[merged_into] / mass).centres,
         sizes=found.counts,
@@ -144,4 +146,5 @@ def clustering_of(curator: Curator, found: Followed, rows: Rows, n_iter: int) ->
         n_iter=n_iter,
         predicted_sd=found.typical_sd * len(weights) / rows.surely,
         domain=curator.domain,
+        merged_into=merged_into,
     )

@@ -53,7 +53,9 @@ def summary(release: Any) -> dict[str, Any]:
         held = release.synopsis
         facts = {"columns": list(release.names), **held.facts(), "held": held.n_held}
         return {"synopsis": {**facts, "sd": held.sd, "rows": held.rows}, **guarantee}
-    return {"groups": groups_of(release.names, release.centres, release.sizes), **guarantee}
+    groups = groups_of(release.names, release.centres, release.sizes)
+    merged = map(int, release.merged_into)
+    return {"groups": [{**g, "merged_into": m} for g, m in zip(groups, merged, strict=True)], **guarantee}
 
 
 def groups_of(names: Sequence[str], centres: Any, sizes: Any) -> list[dict[str, Any]]:

@@ -100,8 +100,11 @@ def print_groups(release: Any, console: Any) -> None:
             f"{c:.6g} ± {s:.2g}" if np.isfinite(s) else f"{c:.6g} ± ?"
             for c, s in zip(centre, sd, strict=True)
         ]
-        table.add_row(str(i), *cells, f"{max(size, 0):,.0f} ± {release.size_sd:.2g}")
+        same = "" if release.merged_into[i] == i else f" = {release.merged_into[i]}"
+        table.add_row(f"{i}{same}", *cells, f"{max(size, 0):,.0f} ± {release.size_sd:.2g}")
     console.print(table)
+    if (release.merged_into != np.arange(len(release.sizes))).any():
+        console.print("= marks groups that noise cannot tell apart: they have one centre, their sizes add up")
 
 
 @click.command()

@@ -69,6 +69,7 @@ class PrivateKMeans(
         self.certificate_ = certificate
         self.cluster_centers_ = self.release_.centres
         self.cluster_sizes_ = np.maximum(clustering.sizes, 0.0)
+        self.merged_into_ = self.release_.merged_into
         self.n_iter_ = clustering.n_iter
         if clustering.curve is not None:
             self.cost_curve_ = clustering.curve

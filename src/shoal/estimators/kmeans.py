@@ -27,7 +27,8 @@ class KMeans(PrivateKMeans):
     Parameters
     ----------
     n_clusters : int or "auto"
-        How many groups. Where noise cannot tell that many apart, several centres are the same. With "auto",
+        How many groups. Where noise cannot tell that many apart, several centres are the same, and
+        `merged_into_` says which: for each row the first that it is one with. With "auto",
         the number that describes the released synopsis shortest, which costs nothing: up to 15 columns;
         `cost_curve_` then holds what every number costs.
     epsilon : float

@@ -181,7 +181,7 @@ def replay(release: Release) -> Release:
     again = Release.of(clustering, certificate, transcript)
     if digest(again.domain) != digest(release.domain):
         raise InvalidRelease("the run ends in another schema than the released one")
-    for name in ("centres", "sizes"):
+    for name in ("centres", "sizes", "merged_into"):
         if not _same(getattr(again, name), getattr(release, name)):
             raise InvalidRelease(f"the run gives other {name} than the released ones")
     return again

@@ -30,7 +30,9 @@ NAMES = (SUMMARY, ARRAYS, TABLE, MAP, TRANSCRIPT, CERTIFICATE, TEXT)
 
 _NOTE = (
     "Centres are in the table's own units; sizes are noisy. Standard errors and intervals count the privacy "
-    "noise alone, given the assignment of rows in the last question; null where a centre rests on no rows."
+    "noise alone, given the assignment of rows in the last question; null where a centre rests on no rows. "
+    "Groups that noise could not tell apart have one centre: merged_into is the first of them, and their "
+    "sizes add up."
 )
 
 
@@ -87,6 +89,7 @@ def from_files(files: Mapping[str, bytes]) -> dict[str, Any]:
         "centre_sd": _array(arrays, "centre_sd", (k, d)),
         "size_sd": float(_array(arrays, "size_sd", ())),
         "intervals": Intervals(level=float(_array(arrays, "level", ())), **ends),
+        "merged_into": _merged(arrays, k),
         "certificate": Certificate.from_dict(certificate),
         "transcript": from_plain(Transcript, loads(files[TRANSCRIPT], TRANSCRIPT), arrays),
         "domain": domain,
@@ -109,10 +112,18 @@ def _shape(arrays: Arrays, domain: Domain) -> tuple[int, int]:
     return len(sizes), domain.n_columns
 
 
-def _array(arrays: Arrays, name: str, shape: tuple[int, ...]) -> Any:
+def _array(arrays: Arrays, name: str, shape: tuple[int, ...], kind: type = np.float64) -> Any:
     found = arrays.get(name)
-    if found is None or found.shape != shape or found.dtype != np.float64:
+    if found is None or found.shape != shape or found.dtype != kind:
         raise InvalidRelease(f"{ARRAYS} does not hold {name} as numbers of shape {shape}")
+    return found
+
+
+def _merged(arrays: Arrays, k: int) -> Any:
+    found = _array(arrays, "merged_into", (k,), np.int64)
+    inside = ((found >= 0) & (found <= np.arange(k))).all()
+    if not inside or not np.array_equal(found[found], found):
+        raise InvalidRelease(f"{ARRAYS} does not hold the first of the rows that each row is one with")
     return found
 
 
@@ -128,6 +139,7 @@ def _arrays(release: Release) -> Arrays:
         "centre_high": known.centre_high,
         "size_low": known.size_low,
         "size_high": known.size_high,
+        "merged_into": release.merged_into,
     }
 
 
@@ -153,6 +165,7 @@ def _summary(release: Release) -> dict[str, Any]:
             "size_sd": _number(release.size_sd),
             "size_low": _number(known.size_low[i]),
             "size_high": _number(known.size_high[i]),
+            "merged_into": int(release.merged_into[i]),
         }
         for i in range(len(release.sizes))
     ]
@@ -180,13 +193,13 @@ def _rows(release: Release) -> list[dict[str, Any]]:
         row.update((name, _number(value)) for name, value in zip(names, values, strict=True))
         for name, *three in zip(names, spread, low, high, strict=True):
             row.update(zip((f"{name}_sd", f"{name}_low", f"{name}_high"), map(_number, three), strict=True))
-        rows.append(row)
+        rows.append({**row, "merged_into": int(release.merged_into[i])})
     return rows
 
 
 def _distinct(names: list[str]) -> list[str]:
     # A column of the table may be called "cluster", "size" or "size_sd" too.
-    taken, result = {"cluster"}, []
+    taken, result = {"cluster", "merged_into"}, []
     for name in names:
         while {name, f"{name}_sd", f"{name}_low", f"{name}_high"} & taken:
             name += "_"

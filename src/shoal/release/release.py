@@ -34,6 +34,9 @@ class Release:
         Standard error of a size.
     intervals : Intervals
         95 % intervals of centres and sizes, given the assignment.
+    merged_into : ndarray of int64, shape (n_clusters,)
+        The row that each row is one with: itself, or the first of those that noise could not tell apart,
+        which have the same centre. Their sizes add up.
     certificate : Certificate
         What is guaranteed.
     transcript : Transcript
@@ -58,6 +61,7 @@ class Release:
     centre_sd: npt.NDArray[np.float64]
     size_sd: float
     intervals: Intervals
+    merged_into: npt.NDArray[np.int64]
     certificate: Certificate
     transcript: Transcript
     domain: Domain
@@ -77,7 +81,7 @@ class Release:
         """
         domain = clustering.domain  # as the bounds turned out, where they were estimated
         half = domain.bounds.half_width
-        known = np.isfinite(clustering.centre_sd)
+        known, merged = np.isfinite(clustering.centre_sd), clustering.merged_into
         # A constant column has no error even where a centre rests on no rows.
         centre_sd = np.where(known, clustering.centre_sd, 0.0) * half
         return cls(
@@ -86,6 +90,7 @@ class Release:
             centre_sd=np.where(known | (half == 0), centre_sd, np.inf),
             size_sd=clustering.size_sd,
             intervals=intervals_of(clustering, transcript),
+            merged_into=np.arange(len(clustering.sizes)) if merged is None else merged,
             certificate=certificate,
             transcript=transcript,
             domain=domain,
