@@ -39,9 +39,10 @@ def line_panels(n: int, labels: tuple[str, ...]) -> tuple[Any, Any, int]:
     """Return a figure with n panels that leave room for the names of lines, and the panels in a row."""
     few = len(labels) <= FEW
     beside = _widest(labels, size=_SMALL) if few else 0.0
-    width = (2.5 if few else 3.3) + beside
+    # Many names are above the panels, which must be wide enough together for a few of them in a line.
+    width = 2.5 + beside if few else max(3.3, min(7.8, 10.0 / n))
     columns = max(1, min(2 if n == 4 and few else 3, n, int(PAGE / width)))
-    if columns == 1:
+    if columns == 1 and few:
         width = max(5.2, 3.6 + beside)
     above = 0.0 if few else 0.2 * math.ceil(len(labels) / _names_a_line(labels, width * columns))
     figure, axes = panels(n, columns, (width, 3.1 if columns == 1 else 2.75), above)
