@@ -7,8 +7,9 @@ import pytest
 
 from shoal.audit.exact import CHANGES, pure_loss, renyi_loss
 from shoal.domain import Unit
+from shoal.errors import InvalidInput, LatticeTooCoarse
 from shoal.queries.aggregates import Change
-from shoal.queries.noise import NOISES, design, loss
+from shoal.queries.noise import BALL_NOISES, NOISES, design, loss
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=str)
@@ -23,6 +24,34 @@ def test_pure_loss_is_exactly_what_is_charged(change, noise, epsilon):
     assert worst >= float(law.amount) * (0.8 if change.ball else 1 - 1e-9)
 
 
+@pytest.mark.parametrize("change", [c for c in CHANGES if c.ball], ids=str)
+@pytest.mark.parametrize("unit", [Unit(), Unit("replace"), Unit("replace", max_rows=2)], ids=str)
+@pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(1), Fraction(3)])
+def test_cylinder_loss_is_exactly_what_is_charged(change, unit, epsilon):
+    law = design(change, epsilon, "epsilon", unit, None)
+    assert law.blocks[0].law == "cylinder"
+    assert law == design(change, epsilon, "epsilon", unit, "cylinder")
+    assert epsilon * Fraction(999, 1000) < law.amount <= epsilon
+    assert pure_loss(law, change, unit) == pytest.approx(float(law.amount), rel=1e-9)
+
+
+def test_cylinder_noise_is_only_for_values_in_a_ball():
+    wide = Change(2**20, 4, ball=True)
+    with pytest.raises(InvalidInput, match="in a ball"):
+        design(Change(2**20, 4), Fraction(1), "epsilon", Unit(), "cylinder")
+    # Ten values on so coarse a lattice cannot be drawn: an explicit wish is refused, the default is not.
+    coarse = Change(2, 10, ball=True)
+    with pytest.raises(LatticeTooCoarse):
+        design(coarse, Fraction(1), "epsilon", Unit(), "cylinder")
+    assert design(coarse, Fraction(1), "epsilon", Unit(), None).blocks[0].law == "linf"
+    assert design(Change(8, 1, ball=True), Fraction(1), "epsilon", Unit(), None).blocks[0].law == "linf"
+    assert design(wide, Fraction(1), "rho", Unit(), None).blocks[0].law == "gaussian"
+    # Variances of a value are (d + 3) / e^2 and (d + 2)(d + 3) / (3 e^2) squared widths.
+    cylinder, box = (design(wide, Fraction(1), "epsilon", Unit(), n).sd / 2**20 for n in ("cylinder", "linf"))
+    assert cylinder**2 == pytest.approx([7, 7, 7, 7, 14], rel=1e-3)
+    assert box**2 == pytest.approx([14] * 5, rel=1e-3)
+
+
 @pytest.mark.parametrize("change", [c for c in CHANGES if c.dimension <= 2], ids=str)
 def test_gaussian_renyi_divergence_is_within_rho(change):
     rho = Fraction(1, 10)
@@ -32,9 +61,9 @@ def test_gaussian_renyi_divergence_is_within_rho(change):
     assert renyi_loss(law, change) <= float(law.amount) * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("noise", [*NOISES])
+@pytest.mark.parametrize("noise", BALL_NOISES)
 def test_replace_and_many_rows_are_charged(noise):
-    change, currency = Change(2**20, 3), "rho" if noise == "gaussian" else "epsilon"
+    change, currency = Change(2**20, 3, ball=noise == "cylinder"), "rho" if noise == "gaussian" else "epsilon"
     one = design(change, Fraction(1, 10), currency, Unit(), noise)
     for unit in (Unit("replace"), Unit(max_rows=3), Unit("replace", max_rows=3)):
         law = design(change, Fraction(1, 10), currency, unit, noise)
@@ -53,8 +82,9 @@ def test_replace_within_one_cell_is_covered_for_gaussian_noise():
     assert Fraction((2 * 8) ** 2 * 4) / (2 * sigma**2) <= law.amount
 
 
-def test_pure_noise_in_a_zcdp_budget_costs_half_its_square():
-    law = design(Change(2**20, 2), Fraction(1, 10), "rho", Unit(), "linf")
+@pytest.mark.parametrize("noise", ["linf", "cylinder"])
+def test_pure_noise_in_a_zcdp_budget_costs_half_its_square(noise):
+    law = design(Change(2**20, 2, ball=noise == "cylinder"), Fraction(1, 10), "rho", Unit(), noise)
     pure = law.blocks[0].parameter * 2**20
     assert law.amount == pure**2 / 2 <= Fraction(1, 10)
     assert math.isclose(float(law.amount), 0.1, rel_tol=1e-4)

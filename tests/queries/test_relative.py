@@ -1,13 +1,25 @@
 """Compiled loops over relative offsets and tree keys give the bits of the NumPy ones."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.domain import STEPS, Chunk
+from shoal.accounting import budget_of
+from shoal.audit import pair_loss
+from shoal.domain import STEPS, Chunk, Unit
 from shoal.errors import InvalidInput
-from shoal.queries import Relative, Shells, Voronoi, kernels, relative_kernels
+from shoal.queries import (
+    RehearsalCurator,
+    Relative,
+    ReplayCurator,
+    Shells,
+    Voronoi,
+    kernels,
+    relative_kernels,
+)
 
 
 def random_case(seed, columns=3, n=300, cells=4):
@@ -74,3 +86,30 @@ def test_bad_shapes_are_refused():
         Relative(np.zeros((2, 2)), np.ones((2, 2)), reaches=np.ones(3))
     with pytest.raises(InvalidInput, match="edges must rise"):
         Shells(np.zeros((1, 1)), np.ones((1, 1)), "box", (1.0, 0.5))
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+@pytest.mark.parametrize("costs", [False, True])
+def test_a_ball_has_cylinder_noise_under_a_pure_budget(behind_gate, blobs, neighbours, costs):
+    centres = np.array([[-0.6, -0.6], [-0.6, 0.6], [0.6, -0.6], [0.6, 0.6]])
+    of = Relative(centres, np.full((4, 2), 0.3), "ball", np.full(4, 0.5) if costs else None)
+    curator = behind_gate(blobs, epsilon=2.0, unit=Unit(neighbours))
+    answer = curator.sums(Voronoi(centres), of=of, cost=Fraction(1))
+    (charge,) = curator.transcript.charges
+    assert charge.mechanism.startswith("discrete cylinder(rate=")
+    assert float(charge.amount) == pytest.approx(2.0, rel=1e-5)
+    # Of d values and x beside them: (m + 1)(m + 2) / (d + 2) and / 3 squared widths over e^2.
+    m, e = 3 + costs, 2.0 if neighbours == "add-remove" else 1.0
+    assert answer.sum_sd**2 == pytest.approx((m + 1) * (m + 2) / 4 / e**2, rel=2e-3)
+    assert answer.count_sd**2 == pytest.approx((m + 1) * (m + 2) / 3 / e**2, rel=2e-3)
+    replay = ReplayCurator(curator.transcript)
+    assert np.array_equal(replay.sums(Voronoi(centres), of=of, cost=Fraction(1)).sums, answer.sums)
+    rehearsal = RehearsalCurator(curator.domain, budget_of(2.0), 2000.0)
+    assert rehearsal.sums(Voronoi(centres), of=of, cost=Fraction(1)).sum_sd == answer.sum_sd
+    # A row far from its centre is cut to the ball; with its count it moves the totals by a whole radius.
+    other = blobs.copy()
+    other[0] = [-1.0, -1.0]
+    pair = (blobs, other) if neighbours == "replace" else (blobs, np.vstack([blobs, [[-1.0, -1.0]]]))
+    found = pair_loss(curator.transcript, *pair)
+    assert found.passed
+    assert found.true == pytest.approx(2.0, rel=1e-5) if neighbours == "add-remove" else found.true <= 2.0

@@ -31,6 +31,22 @@ def test_the_tail_of_the_linf_law(dimension, ratio):
         assert inside == pytest.approx(level, abs=4 * np.sqrt(level * (1 - level) / radius.size))
 
 
+@pytest.mark.parametrize(("dimension", "extras"), [(3, 1), (9, 2), (200, 1)])
+@pytest.mark.parametrize("ratio", [0.0, 0.4, 2.5])
+def test_the_tail_of_the_cylinder(dimension, extras, ratio):
+    rng, d, n = np.random.default_rng(5), dimension - extras, 100_000
+    radius = rng.gamma(dimension + 1, size=n)
+    # A coordinate of the ball: its place between the poles has a beta law.
+    value = radius * (2 * rng.beta((d + 1) / 2, (d + 1) / 2, n) - 1)
+    beside = radius * rng.uniform(-1, 1, n)
+    spread = np.sqrt((dimension + 1) * (dimension + 2))
+    for level in (0.5, 0.95):
+        sds = (spread / np.sqrt(d + 2), ratio * spread / np.sqrt(3))
+        far = reach("cylinder", *sds, level, dimension, extras)
+        inside = np.mean(np.abs(value + ratio * beside) <= far)
+        assert inside == pytest.approx(level, abs=4 * np.sqrt(level * (1 - level) / n))
+
+
 @pytest.mark.parametrize("ratio", [0.0, 1e-3, 0.4, 1.0 - 1e-7, 1.0, 2.5])
 @pytest.mark.parametrize("law", ["laplace", "gaussian"])
 def test_the_tail_of_independent_laws(law, ratio):
@@ -51,13 +67,13 @@ def test_the_tail_is_smooth_where_formulas_meet():
             assert np.ptp(near) < 1e-5
 
 
-@pytest.mark.parametrize(("noise", "delta"), LAWS)
+@pytest.mark.parametrize(("noise", "delta"), [*LAWS, ("cylinder", 0.0)])
 @pytest.mark.parametrize("d", [1, 4])
 @pytest.mark.parametrize("signal", [5, 50])
 def test_cells_are_covered_for_exactly_the_noise_that_is_drawn(noise, delta, d, signal):
     """10,000 cells with the gate's own integer noise; the true count is `signal` standard deviations."""
     currency = "rho" if delta else "epsilon"
-    change = Change(STEPS, d)
+    change = Change(STEPS, d, ball=noise == "cylinder")
     law = design(change, Fraction(1, 10), currency, Unit(), noise)
     sd = law.sd / STEPS
     cells, rng = 10_000, np.random.default_rng(d)
@@ -66,9 +82,10 @@ def test_cells_are_covered_for_exactly_the_noise_that_is_drawn(noise, delta, d, 
     mean = rng.uniform(-1, 1, (cells, d))
     sums, counts = mean * n + drawn[:, :d], n + drawn[:, d]
     block = law.blocks[0]
-    low, high = ratio_interval(sums, counts, sd[0], sd[d], block.law, dimension=block.n)
+    shape = {"dimension": block.n, "extras": block.extras}
+    low, high = ratio_interval(sums, counts, sd[0], sd[d], block.law, **shape)
     assert np.mean((low <= mean) & (mean <= high)) == pytest.approx(0.95, abs=0.009)
-    far = reach(block.law, sd[d], 0.0, dimension=block.n)
+    far = reach(block.law, 0.0, sd[d], **shape)
     assert np.mean(np.abs(counts - n) <= far) == pytest.approx(0.95, abs=0.009)
 
 

@@ -156,7 +156,7 @@ def _quietest(curator: Curator, of: RowStat, cost: Fraction) -> Noise | None:
     """Return the law that moves a sum least, from public values."""
     if curator.budget.currency == "rho":
         return None
-    laws: tuple[Noise, ...] = ("linf", "laplace")
+    laws: tuple[Noise | None, ...] = (None, "laplace")
     return min(laws, key=lambda law: curator.noise_sd(of=of, cost=cost, noise=law)[0])
 
 

@@ -14,14 +14,14 @@ import numpy as np
 from scipy import stats
 
 from shoal.accounting import budget_of
-from shoal.audit.exact import log_law
+from shoal.audit.exact import most_lost
 from shoal.audit.sights import Floats
 from shoal.audit.uniforms import sharpness, uniforms
 from shoal.domain import STEPS, Unit
 from shoal.errors import InvalidInput
 from shoal.mechanisms import Entropy, SystemEntropy
 from shoal.queries.aggregates import Change
-from shoal.queries.noise import NOISES, NoiseLaw, design
+from shoal.queries.noise import BALL_NOISES, NOISES, NoiseLaw, design
 
 Sampler: TypeAlias = Callable[[Entropy, int], Any]
 
@@ -160,7 +160,7 @@ def _loss_factor(law: NoiseLaw, noise: Floats) -> float:
     weights = [
         float(b.parameter) if b.law != "gaussian" else 1 / float(b.parameter) ** 2
         for b in law.blocks
-        for _ in range(1 if b.law == "linf" else b.n)
+        for _ in range(1 if b.law in ("linf", "cylinder") else b.n)
     ]
     return float(np.average(sharpness(law, noise), weights=weights))
 
@@ -230,7 +230,7 @@ def corner_loss(law: NoiseLaw, change: Change, unit: Unit) -> float:
     sigmas = [float(b.parameter) for b in law.blocks for _ in range(b.n)]
     if law.blocks[0].law == "gaussian":
         return float(((corner / sigmas) ** 2).sum() / 2) * unit.max_rows**2 * (2 if unit.replace else 1)
-    pure = float((log_law(law.blocks, 0 * corner) - log_law(law.blocks, corner))[0]) * unit.stretch
+    pure = float(most_lost(law.blocks, corner)[0]) * unit.stretch
     return pure if law.currency == "epsilon" else pure**2 / 2
 
 
@@ -273,7 +273,7 @@ def audit_samplers(
         raise InvalidInput(f"draws is {draws}; at least {FEWEST} are wanted")
     found: dict[str, LawAudit] = {}
     for change in (Change(1, 0), Change(STEPS, 2), Change(STEPS, 2, ball=True)):
-        for noise in NOISES:
+        for noise in BALL_NOISES if change.ball else NOISES:
             budget = budget_of(epsilon, 1e-6 if noise == "gaussian" else 0.0)
             law = design(change, budget.amount, budget.currency, Unit(), noise)
             if law.describe() not in found:  # without sums, the pure laws are one

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.audit.choices import choice_loss
-from shoal.audit.exact import ExactLoss, log_law
+from shoal.audit.exact import ExactLoss, most_lost
 from shoal.domain import Chunk, Domain
 from shoal.mechanisms import SystemEntropy
 from shoal.queries import HeldLoss, ReplayCurator, Source, Transcript, aggregates, held, sparse
@@ -178,7 +178,7 @@ def _all_rows(source: Any) -> Chunk:
 def shift_loss(law: NoiseLaw, shift: Steps) -> float:
     """Return the loss of noise whose totals are shifted by this much, one line a cell.
 
-    Cells have independent noise, and these laws fall off fastest from their peak.
+    Cells have independent noise.
     """
     if law.blocks[0].law == "gaussian":
         sigmas = np.repeat([float(b.parameter) for b in law.blocks], [b.n for b in law.blocks])
@@ -186,5 +186,5 @@ def shift_loss(law: NoiseLaw, shift: Steps) -> float:
     changed = shift[(shift != 0).any(axis=1)]
     if not len(changed):
         return 0.0
-    pure = float((log_law(law.blocks, np.zeros_like(changed)) - log_law(law.blocks, changed)).sum())
+    pure = float(most_lost(law.blocks, changed).sum())
     return pure if law.currency == "epsilon" else pure**2 / 2

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import special, stats
 
 from shoal.audit.sights import Floats
+from shoal.mechanisms import cylinder_core
 from shoal.queries.noise import Block, NoiseLaw
 
 # Below these the lattice is fine enough for the continuous law; above, sums over the lattice are short.
@@ -21,7 +22,7 @@ FINE_SIGMA = 1e4
 
 
 def uniforms(law: NoiseLaw, noise: Floats, rng: np.random.Generator) -> Floats:
-    """Return uniform numbers, one row a draw; an L-infinity block has one column more than coordinates.
+    """Return uniform numbers, one row a draw; a box or a cylinder has one column more than coordinates.
 
     Parameters
     ----------
@@ -43,7 +44,8 @@ def uniforms(law: NoiseLaw, noise: Floats, rng: np.random.Generator) -> Floats:
     columns, start = [], 0
     for block in law.blocks:
         part = np.asarray(noise[:, start : start + block.n], dtype=np.float64)
-        columns.append(_box(block, part, rng) if block.law == "linf" else _independent(block, part, rng))
+        of_law = {"linf": _box, "cylinder": _cylinder}.get(block.law, _independent)
+        columns.append(of_law(block, part, rng))
         start += block.n
     return np.concatenate(columns, axis=1)
 
@@ -64,10 +66,12 @@ def sharpness(law: NoiseLaw, noise: Floats) -> Floats:
         rate = float(block.parameter)
         if block.law == "linf":
             spread = part.max(axis=1, keepdims=True) * rate / block.n
+        elif block.law == "cylinder":
+            spread = _cylinder_radius(block, part)[:, np.newaxis] * rate / block.n
         elif block.law == "laplace":
             spread = part * math.sinh(rate)  # whose mean is exactly 1
         else:
-            spread = part**2 / block.variance
+            spread = part**2 / block.variances[0]
         found.append(1.0 / np.maximum(spread.mean(axis=0), 1e-300))
         start += block.n
     return np.concatenate(found)
@@ -121,6 +125,36 @@ def _box(block: Block, z: Floats, rng: np.random.Generator) -> Floats:
         u = np.where(attained, (z[:, i] + r + place) / side, u)
         columns.append(np.where(r == 0, place, u))
         attained |= at_edge
+    return np.stack(columns, axis=1)
+
+
+def _cylinder_radius(block: Block, z: Floats) -> Floats:
+    values, beside = np.split(z, [block.n - block.extras], axis=1)
+    length = np.sqrt((values**2).sum(axis=1))
+    return np.asarray(np.maximum(length, np.abs(beside).max(axis=1, initial=0.0)))
+
+
+def _cylinder(block: Block, z: Floats, rng: np.random.Generator) -> Floats:
+    """Transform the radius j of the cylinder that a vector is uniform in, then every entry given it.
+
+    The law is a mixture over j, and given the vector, j exceeds the least radius that holds it by a geometric
+    number: that is drawn again. A coordinate of a d-ball has a beta law, and the others lie in a smaller
+    ball. The lattice is taken as fine: it must be, to be drawn from.
+    """
+    rate, d = float(block.parameter), block.n - block.extras
+    core = cylinder_core(block.parameter, d, block.extras)
+    least = np.maximum(np.ceil(_cylinder_radius(block, z)), core)
+    j = least + np.floor(rng.exponential(1 / rate, len(z)))
+    shape, start = block.n + 1, special.gammainc(block.n + 1, rate * core)
+    above = special.gammainc(shape, rate * (j + rng.random(len(z))))
+    columns = [np.maximum(above - start, 0.0) / (1 - start)]
+    left = j * j
+    for i in range(d):
+        place = z[:, i] + rng.random(len(z)) - 0.5
+        share = np.clip((1 + place / np.sqrt(np.maximum(left, 1.0))) / 2, 0.0, 1.0)
+        columns.append(special.betainc((d - i + 1) / 2, (d - i + 1) / 2, share))
+        left = left - z[:, i] ** 2
+    columns += [(z[:, i] + j + rng.random(len(z))) / (2 * j + 1) for i in range(d, block.n)]
     return np.stack(columns, axis=1)
 
 

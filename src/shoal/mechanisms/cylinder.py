@@ -242,6 +242,7 @@ def _checked_cover(rate: Fraction, dimension: int, extras: int) -> _Cover:
     return _Cover(cells, side, radius)
 
 
+@lru_cache(maxsize=256)
 def cylinder_variance(rate: Fraction, dimension: int, extras: int = 1) -> tuple[float, float]:
     """Return the variances of one entry of s and one of c of :func:`cylinder_noise`.
 

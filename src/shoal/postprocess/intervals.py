@@ -20,27 +20,39 @@ import numpy.typing as npt
 from scipy import special
 
 Array: TypeAlias = npt.NDArray[np.float64]
-Law: TypeAlias = Literal["linf", "laplace", "gaussian"]
+Law: TypeAlias = Literal["linf", "laplace", "gaussian", "cylinder"]
 
 # Quantiles are tabulated along the slope and interpolated: off by less than one part in ten thousand.
 _SLOPES = 65
 # Below this ratio of the two spreads the smaller one does not show.
 _NEGLIGIBLE = 1e-6
+# Normal scores of the radius that the tail of a cylinder is averaged over: right to one part in a thousand.
+_SCORES = np.linspace(-6.0, 6.0, 65)
 
 
-def tail(law: Law, x: npt.ArrayLike, sd: npt.ArrayLike, other_sd: npt.ArrayLike, dimension: int = 2) -> Array:
+def tail(
+    law: Law,
+    x: npt.ArrayLike,
+    sd: npt.ArrayLike,
+    other_sd: npt.ArrayLike,
+    dimension: int = 2,
+    extras: int = 1,
+) -> Array:
     """Return the probability that a weighted sum of two noise coordinates is larger than x in magnitude.
 
     Parameters
     ----------
-    law : {"linf", "laplace", "gaussian"}
-        Laplace and Gaussian coordinates are independent; those of the L-infinity law share one radius.
+    law : {"linf", "laplace", "gaussian", "cylinder"}
+        Laplace and Gaussian coordinates are independent; those of the other laws share one radius.
     x : array-like
         Thresholds, not negative.
     sd, other_sd : array-like
-        Standard deviations of the two terms, weights included.
+        Standard deviations of the two terms, weights included. In a cylinder the first is a value of the ball
+        and the other stands beside it.
     dimension : int
-        All coordinates of the L-infinity law, these two among them.
+        All coordinates of the L-infinity law or the cylinder, these two among them.
+    extras : int
+        Coordinates of the cylinder that stand beside its ball.
 
     Examples
     --------
@@ -50,13 +62,16 @@ def tail(law: Law, x: npt.ArrayLike, sd: npt.ArrayLike, other_sd: npt.ArrayLike,
     np.True_
     """
     x, sd, other_sd = np.broadcast_arrays(*(np.asarray(v, dtype=np.float64) for v in (x, sd, other_sd)))
+    if law == "cylinder" and sd.any():
+        return _cylinder_tail(x, sd, other_sd, dimension, dimension - extras)
     wide, narrow = np.maximum(sd, other_sd), np.minimum(sd, other_sd)
     if law == "gaussian":
         return np.asarray(special.erfc(x / np.hypot(wide, narrow) / math.sqrt(2)))
     ratio = np.where(narrow > _NEGLIGIBLE * wide, narrow / wide, 0.0)
     if law == "laplace":
         return _laplace_tail(x / wide * math.sqrt(2), ratio)
-    # An entry is R times a uniform one of [-1, 1], with R of the Gamma law of shape m + 1.
+    # An entry is R times a uniform one of [-1, 1], with R of the Gamma law of shape m + 1; so is one beside
+    # the ball of a cylinder.
     return _linf_tail(x / wide * math.sqrt((dimension + 1) * (dimension + 2) / 3), ratio, dimension)
 
 
@@ -86,14 +101,41 @@ def _linf_tail(x: Array, ratio: Array, m: int) -> Array:
     return np.asarray(inner[0] - inner[1] + np.where(ratio > 0, edge, 0.0))
 
 
+def _cylinder_tail(x: Array, sd: Array, other_sd: Array, m: int, d: int) -> Array:
+    # R times (a B - c V): R of the Gamma law of shape m + 1, B a coordinate of the unit d-ball, V uniform.
+    spread = math.sqrt((m + 1) * (m + 2))
+    a, c = sd * math.sqrt(d + 2) / spread, other_sd * math.sqrt(3) / spread
+    a, c = np.maximum(a, _NEGLIGIBLE * c), np.maximum(c, _NEGLIGIBLE * a)
+    radius = special.gammaincinv(m + 1, special.ndtr(_SCORES))
+    far, a, c = x[..., np.newaxis] / radius, a[..., np.newaxis], c[..., np.newaxis]
+    # Averaged over V, the chance that B > (far + c V) / a is a difference of the means of max(B - y, 0).
+    one_side = (_beyond((far - c) / a, d) - _beyond((far + c) / a, d)) * a / (2 * c)
+    return np.asarray(2 * np.average(one_side, axis=-1, weights=np.exp(-(_SCORES**2) / 2)))
+
+
+def _beyond(y: Array, d: int) -> Array:
+    """Return the mean of max(B - y, 0), where B has a density proportional to (1 - b^2)^((d - 1)/2)."""
+    inside, half = np.clip(y, -1.0, 1.0), (d + 1) / 2
+    log_scale = special.betaln(half, 0.5)
+    with np.errstate(divide="ignore"):
+        top = np.exp(half * np.log1p(-(inside**2)) - log_scale) / (d + 1)
+    within = top - inside * special.betaincc(half, half, (1 + inside) / 2)
+    return np.asarray(np.where(y < -1.0, -y, within))
+
+
 def reach(
-    law: Law, sd: npt.ArrayLike, other_sd: npt.ArrayLike, level: float = 0.95, dimension: int = 2
+    law: Law,
+    sd: npt.ArrayLike,
+    other_sd: npt.ArrayLike,
+    level: float = 0.95,
+    dimension: int = 2,
+    extras: int = 1,
 ) -> Array:
     """Return how far the sum of two noise coordinates reaches with the given probability.
 
     Parameters
     ----------
-    law, sd, other_sd, dimension
+    law, sd, other_sd, dimension, extras
         As for :func:`tail`.
     level : float
         The probability of staying within.
@@ -109,18 +151,18 @@ def reach(
     low, high = np.zeros_like(total), total / math.sqrt(1 - level)
     for _ in range(45):
         middle = (low + high) / 2
-        beyond = tail(law, middle, sd, other_sd, dimension) > 1 - level
+        beyond = tail(law, middle, sd, other_sd, dimension, extras) > 1 - level
         low, high = np.where(beyond, middle, low), np.where(beyond, high, middle)
     return np.asarray(high)
 
 
 @lru_cache(maxsize=32)
 def _table(
-    law: Law, sum_sd: float, count_sd: float, dimension: int, radius: float, level: float
+    law: Law, sum_sd: float, count_sd: float, dimension: int, extras: int, radius: float, level: float
 ) -> tuple[Array, Array]:
     """Return slopes from 0 to the radius, and how far the noise of S - slope n reaches at each."""
     slopes = np.linspace(0.0, radius, _SLOPES)
-    return slopes, reach(law, sum_sd, slopes * count_sd, level, dimension)
+    return slopes, reach(law, sum_sd, slopes * count_sd, level, dimension, extras)
 
 
 def ratio_interval(
@@ -131,6 +173,7 @@ def ratio_interval(
     law: Law,
     *,
     dimension: int,
+    extras: int = 1,
     radius: float = 1.0,
     level: float = 0.95,
 ) -> tuple[Array, Array]:
@@ -144,10 +187,12 @@ def ratio_interval(
         Noisy counts, well above their noise.
     sum_sd, count_sd : float
         Standard deviations of their noise.
-    law : {"linf", "laplace", "gaussian"}
+    law : {"linf", "laplace", "gaussian", "cylinder"}
         Law of the noise.
     dimension : int
         All coordinates of a cell's noise.
+    extras : int
+        Those of a cylinder that stand beside its ball.
     radius : float
         How far a row may lie from 0.
     level : float
@@ -161,7 +206,7 @@ def ratio_interval(
     >>> low.round(2), high.round(2)
     (array([[0.43]]), array([[0.57]]))
     """
-    slopes, table = _table(law, sum_sd, count_sd, dimension, radius, level)
+    slopes, table = _table(law, sum_sd, count_sd, dimension, extras, radius, level)
     n = counts[:, np.newaxis]
 
     def end(side: int) -> Array:

@@ -181,8 +181,9 @@ class Curator(ABC):
             What is summed; the row itself if not given.
         cost : Fraction
             Share of the budget.
-        noise : {"linf", "laplace", "split", "gaussian"}, optional
-            The law of the noise; L-infinity for pure budgets and Gaussian for others if not given.
+        noise : {"linf", "laplace", "split", "gaussian", "cylinder"}, optional
+            The law of the noise. If not given it is Gaussian for budgets with delta; for pure ones it is a
+            cylinder where values lie in a ball, and else L-infinity.
         """
         answer: NoisySums = self._ask(Sums(partition, of or Value(), self._portion * cost, noise))
         return answer

@@ -20,6 +20,9 @@ from shoal.domain import Unit
 from shoal.errors import InvalidBudget, InvalidInput
 from shoal.mechanisms import (
     Entropy,
+    cylinder_core,
+    cylinder_noise,
+    cylinder_variance,
     discrete_gaussian,
     discrete_laplace,
     gaussian_variance,
@@ -29,8 +32,10 @@ from shoal.mechanisms import (
 )
 from shoal.queries.aggregates import Change
 
-Noise: TypeAlias = Literal["linf", "laplace", "split", "gaussian"]
+Noise: TypeAlias = Literal["linf", "laplace", "split", "gaussian", "cylinder"]
+# What any statistic may have; those with values in a ball may also have "cylinder".
 NOISES: tuple[Noise, ...] = ("linf", "laplace", "split", "gaussian")
+BALL_NOISES: tuple[Noise, ...] = (*NOISES, "cylinder")
 
 # Su et al. (journal version): relative distance of a centroid from the middle of its domain.
 RHO_CENTROID = Fraction(225, 1000)
@@ -38,27 +43,35 @@ RHO_CENTROID = Fraction(225, 1000)
 
 @dataclass(frozen=True)
 class Block:
-    """Coordinates that share one law: `parameter` is a rate (Laplace, L-infinity) or a sigma (Gaussian)."""
+    """Coordinates that share one law: `parameter` is a rate, or a sigma (Gaussian).
 
-    law: Literal["linf", "laplace", "gaussian"]
+    Of a cylinder the last `extras` coordinates stand beside the ball.
+    """
+
+    law: Literal["linf", "laplace", "gaussian", "cylinder"]
     parameter: Fraction
     n: int
+    extras: int = 0
 
     def draw(self, entropy: Entropy, cells: int) -> npt.NDArray[np.int64]:
         """Draw exact integer noise for every cell."""
         if self.law == "linf":
             return linf_noise(entropy, self.parameter, cells, self.n)
+        if self.law == "cylinder":
+            return cylinder_noise(entropy, self.parameter, cells, self.n - self.extras, self.extras)
         sampler = discrete_laplace if self.law == "laplace" else discrete_gaussian
         return sampler(entropy, self.parameter, cells * self.n).reshape(cells, self.n)
 
     @property
-    def variance(self) -> float:
-        """Variance of one coordinate."""
+    def variances(self) -> tuple[float, ...]:
+        """Variance of every coordinate."""
+        if self.law == "cylinder":
+            of_value, of_extra = cylinder_variance(self.parameter, self.n - self.extras, self.extras)
+            return (of_value,) * (self.n - self.extras) + (of_extra,) * self.extras
         if self.law == "linf":
-            return linf_variance(self.parameter, self.n)
-        return (
-            laplace_variance(self.parameter) if self.law == "laplace" else gaussian_variance(self.parameter)
-        )
+            return (linf_variance(self.parameter, self.n),) * self.n
+        of_one = laplace_variance if self.law == "laplace" else gaussian_variance
+        return (of_one(self.parameter),) * self.n
 
 
 @dataclass(frozen=True)
@@ -86,9 +99,7 @@ class NoiseLaw:
     @property
     def sd(self) -> npt.NDArray[np.float64]:
         """Standard deviation of every coordinate, in integer steps."""
-        return np.repeat(
-            [math.sqrt(block.variance) for block in self.blocks], [block.n for block in self.blocks]
-        )
+        return np.sqrt(np.array([v for block in self.blocks for v in block.variances], dtype=np.float64))
 
     def describe(self) -> str:
         """Name the law with its parameters."""
@@ -96,9 +107,15 @@ class NoiseLaw:
             "linf": "discrete L-infinity",
             "laplace": "discrete Laplace",
             "gaussian": "discrete Gaussian",
+            "cylinder": "discrete cylinder",
         }
-        word = {"linf": "rate", "laplace": "rate", "gaussian": "sigma"}
-        return ", ".join(f"{names[b.law]}({word[b.law]}={b.parameter}, n={b.n})" for b in self.blocks)
+
+        def one(b: Block) -> str:
+            word = "sigma" if b.law == "gaussian" else "rate"
+            beside = f", {b.extras} beside the ball" if b.law == "cylinder" else ""
+            return f"{names[b.law]}({word}={b.parameter}, n={b.n}{beside})"
+
+        return ", ".join(map(one, self.blocks))
 
     def charge(self, question: str) -> Charge:
         """Return what is written down for an answer with this noise."""
@@ -106,11 +123,17 @@ class NoiseLaw:
 
 
 def design(change: Change, share: Fraction, currency: Currency, unit: Unit, noise: Noise | None) -> NoiseLaw:
-    """Choose noise for one answer that costs at most `share`."""
-    if noise is None:
-        noise = "gaussian" if currency == "rho" else "linf"
-    if noise not in NOISES:
-        raise InvalidInput(f"noise is {noise!r}; it must be one of {', '.join(map(repr, NOISES))}")
+    """Choose noise for one answer that costs at most `share`.
+
+    Without a name it is Gaussian under rho. Under epsilon it has the shape of the body: a cylinder for values
+    in a ball, where the lattice is fine enough, and else L-infinity.
+    """
+    if noise is None and currency == "rho":
+        noise = "gaussian"
+    if noise not in (None, *BALL_NOISES):
+        raise InvalidInput(f"noise is {noise!r}; it must be one of {', '.join(map(repr, BALL_NOISES))}")
+    if noise == "cylinder" and not change.ball:
+        raise InvalidInput("noise='cylinder' is for values in a ball, not in a box: use noise='linf'")
     if noise == "gaussian" and currency == "epsilon":
         raise InvalidBudget("noise='gaussian' is never purely private: give delta above 0, or noise='linf'")
     if noise == "gaussian":
@@ -140,7 +163,7 @@ def loss(blocks: tuple[Block, ...], change: Change, unit: Unit, currency: Curren
         if unit.replace:
             one_row = max(2 * one_row, _gaussian_loss(blocks, change, difference=True))
         return one_row * unit.max_rows**2
-    if blocks[0].law == "linf":
+    if blocks[0].law in ("linf", "cylinder"):
         per_row = blocks[0].parameter * w
     else:
         rates = [b.parameter for b in blocks for _ in range(b.n)]
@@ -151,10 +174,19 @@ def loss(blocks: tuple[Block, ...], change: Change, unit: Unit, currency: Curren
     return pure if currency == "epsilon" else pure**2 / 2
 
 
-def _pure(change: Change, e: Fraction, noise: Noise) -> tuple[Block, ...]:
+def _pure(change: Change, e: Fraction, noise: Noise | None) -> tuple[Block, ...]:
     d, w, m = change.n_values, change.width, change.dimension
     reach = Fraction(change.l1, w)
-    if noise == "linf" and d > 0:
+    if noise in (None, "cylinder") and change.ball and d > 1:
+        try:
+            cylinder_core(e / w, d, m - d)
+        except InvalidInput:
+            if noise is not None:
+                raise
+        else:
+            return (Block("cylinder", e / w, m, m - d),)
+    # With one value, the ball is a box.
+    if noise in (None, "linf", "cylinder") and d > 0:
         return (Block("linf", e / w, m),)
     if noise == "split" and d > 0:
         # Su et al., journal version: e = d e_s + e_c with e_c = (4 d rho^2)^(1/3) e_s.

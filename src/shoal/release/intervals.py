@@ -91,18 +91,19 @@ def _from_one_answer(clustering: Clustering, transcript: Transcript) -> tuple[fl
             answer.count_sd,
             block.law,
             dimension=block.n,
+            extras=block.extras,
             radius=question.of.unit,
             level=LEVEL,
         )
-        size_reach = _size_reach(block.law, answer.count_sd, block.n)
+        size_reach = _size_reach(block.law, answer.count_sd, block.n, block.extras)
         return size_reach, anchors + low, anchors + high
     return None
 
 
 @lru_cache(maxsize=32)
-def _size_reach(law: Law, count_sd: float, dimension: int) -> float:
+def _size_reach(law: Law, count_sd: float, dimension: int, extras: int) -> float:
     # The same for every fit with these parameters, and slower than a small fit.
-    return float(reach(law, count_sd, 0.0, LEVEL, dimension))
+    return float(reach(law, 0.0, count_sd, LEVEL, dimension, extras))
 
 
 def _is_its_ratio(clustering: Clustering, answer: NoisySums, anchors: Array) -> bool:
