@@ -1,4 +1,4 @@
-"""Speed of KMeans, the grid and the merging family, beside scikit-learn or their own passes.
+"""Speed of the grid and the merging family, beside scikit-learn or their own passes.
 
 python benchmarks/families.py [--repeats 3]
 """
@@ -78,19 +78,9 @@ def main() -> None:
         return
     from sklearn.cluster import KMeans
 
-    import shoal
     from shoal import DPLloyd, GridKMeans, MergingKMeans
 
     X = gaussians(1_000_000, 2)
-    for columns, aim in ((2, 2.0), (10, 3.0)):
-        rows = gaussians(1_000_000, columns)
-        side_by_side(
-            f"KMeans 1e6 x {columns}, k = 10, epsilon 1, against one scikit-learn fit",
-            lambda rows=rows: shoal.KMeans(10, epsilon=1.0, bounds=(-1, 1)).fit(rows),
-            lambda rows=rows: KMeans(10, n_init=1, random_state=0).fit(rows),
-            args.repeats,
-            aim,
-        )
     side_by_side(
         "GridKMeans 1e6 x 2, k = 5, epsilon 1, 30 starts, against one scikit-learn fit",
         lambda: GridKMeans(5, epsilon=1.0, bounds=(-1, 1), n_starts=30, resolution="theta").fit(X),
