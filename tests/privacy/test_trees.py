@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.domain import Unit
+from shoal.domain import STEPS, Chunk, Unit
 from shoal.errors import InvalidBudget, InvalidInput
 from shoal.mechanisms import SeededEntropy
-from shoal.queries import Tree
-from shoal.queries.sparse import Occupied
-from shoal.queries.trees import GrowthLaw, design_growth
+from shoal.queries import Tree, trees
+from shoal.queries.relative_kernels import tree_keys
+from shoal.queries.trees import GrowthLaw, design_growth, exact_tree_cells
 
 
 def chance_to_split(biased, rate):
@@ -91,7 +91,11 @@ def test_every_tree_loses_at_most_what_is_charged(epsilon, place):
 def test_grown_trees_follow_the_law():
     law = design_growth(1, Fraction(3), "epsilon", Unit())
     counts = [5, 0, 1, 2]
-    exact = Occupied(np.array([0, 2, 3]), np.array([5, 1, 2]))
+
+    def exact(active, level, deeper):
+        cells = np.array(counts).reshape(2**level, 2**deeper, -1).sum(axis=2)
+        return cells[active >> (2 - level)]
+
     expected = log_law(law, counts, 2)
     entropy, n = SeededEntropy(7), 4_000
     seen = dict.fromkeys(expected, 0)
@@ -134,3 +138,53 @@ def test_boxes_hold_their_rows():
 def test_a_law_is_a_public_value():
     law = GrowthLaw(Fraction(1, 8), 6, Fraction(3, 8), "epsilon")
     assert "penalty=6" in law.describe()
+
+
+AXES = (0, 1, 0, 1, 1, 0)
+
+
+@given(st.data())
+def test_one_row_changes_one_cell_below_the_boxes_by_one(data):
+    level = data.draw(st.integers(0, 5))
+    deeper = data.draw(st.integers(1, 6 - level))
+    boxes = data.draw(st.lists(st.integers(0, 2**level - 1), min_size=1, unique=True))
+    active = np.array(boxes) << (6 - level)
+    n = data.draw(st.integers(0, 40))
+    rows = np.random.default_rng(n).integers(-STEPS, STEPS + 1, (2, n + 1)).astype(np.float32) / STEPS
+    one = exact_tree_cells(AXES, active, level, deeper, Chunk(rows[:, :n]))
+    other = exact_tree_cells(AXES, active, level, deeper, Chunk(rows))
+    assert one.shape == (len(boxes), 2**deeper)
+    assert (other - one).min() >= 0
+    assert (other - one).sum() <= 1
+    # The cells are those of the whole tree, cut at that depth, below the boxes.
+    depth = level + deeper
+    every = np.bincount(tree_keys(rows, AXES, 21) >> (6 - depth), minlength=2**depth).astype(np.int64)
+    below = (np.array(boxes)[:, np.newaxis] << deeper) + np.arange(2**deeper)
+    # The key of few levels is where the key of all levels begins.
+    assert np.array_equal(other, every[below])
+
+
+def test_many_rows_are_counted_block_by_block_with_their_weights():
+    rng = np.random.default_rng(0)
+    rows = rng.uniform(-1, 1, (2, 40_000)).astype(np.float32)
+    weights = rng.integers(0, STEPS, 40_000).astype(np.int32)
+    active = np.array([48, 0])
+    found = exact_tree_cells(AXES, active, 2, 3, Chunk(rows, weights))
+    keys = tree_keys(rows, AXES, 21) >> 1
+    wanted = [[weights[keys == (box >> 1) + cell].sum() for cell in range(8)] for box in active]
+    assert found.tolist() == wanted
+
+
+@pytest.mark.parametrize("counted", [1, 2**5, 2**30])
+def test_a_tree_does_not_depend_on_how_much_is_counted_in_a_pass(counted, monkeypatch):
+    rows = np.random.default_rng(0).normal(0, 0.1, (2, 3000)).clip(-1, 1).astype(np.float32)
+    law = design_growth(1, Fraction(3), "epsilon", Unit())
+
+    def grown():
+        return law.grow(SeededEntropy(1), lambda *what: exact_tree_cells(AXES, *what, Chunk(rows)), 6)
+
+    usual = grown()
+    monkeypatch.setattr(trees, "_MOST_COUNTED", counted)
+    for one, other in zip(usual, grown(), strict=True):
+        assert np.array_equal(one, other)
+    assert len(usual[0]) > 10

@@ -295,8 +295,13 @@ class LiveCurator(AnsweringCurator):
 
     def _boxes(self, question: Grow, law: GrowthLaw) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         axes = question.axes
-        exact_parts = self._source.reduce(lambda chunk: [exact_tree_cells(axes, chunk)], gather)
-        return law.grow(self._entropy, fold(merge, exact_parts), len(axes))
+
+        def exact(active: npt.NDArray[np.int64], level: int, deeper: int) -> npt.NDArray[np.int64]:
+            return self._source.reduce(
+                lambda chunk: exact_tree_cells(axes, active, level, deeper, chunk), np.add
+            )
+
+        return law.grow(self._entropy, exact, len(axes))
 
     def _published(self, question: AsPublished) -> NotPrivate:
         chunks = self._source.reduce(lambda chunk: [chunk.columns], lambda a, b: [*a, *b])

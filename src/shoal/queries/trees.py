@@ -6,8 +6,10 @@ row has one bit a level, and a tree is a cut of the keys into ranges. Proof: doc
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,15 +22,19 @@ from shoal.mechanisms import Entropy, discrete_laplace
 from shoal.queries.noise import sqrt_down
 from shoal.queries.partitions import Columns, Labels, Metric
 from shoal.queries.relative_kernels import tree_keys
-from shoal.queries.sparse import Occupied
 
 Integers = npt.NDArray[np.int64]
+# The exact counts below boxes (their least keys, their level, how far below): one line a box.
+CellCounter: TypeAlias = Callable[[Integers, int, int], Integers]
 
 MOST_LEVELS = 62
 """Keys have 64 bits."""
 _COLUMN_BITS = STEPS.bit_length()  # a column has 2^21 + 1 lattice values; the last one joins its neighbour
 # One row passes on at most three times the loss of one noisy count: docs/proofs/tree.md.
 _PATH = 3
+# Cells that are counted in one pass: few beside the rows of a table that is worth a tree.
+_MOST_COUNTED = 2**15
+_ROWS = 2**14
 # ln 2, rounded up: a penalty of at least ln 2 / rate halves what each ancestor adds to the loss.
 _LN_2 = Fraction(693147180559945310, 10**18)
 
@@ -79,8 +85,12 @@ class Tree:
 
     def assign(self, columns: Columns, metric: Metric) -> Labels:  # noqa: ARG002 - same for all partitions
         """Return the box of each row."""
-        keys = tree_keys(columns, self.axes, _COLUMN_BITS)
-        return (np.searchsorted(self.starts, keys, side="right") - 1).astype(np.int32)
+        labels = np.empty(columns.shape[1], dtype=np.int32)
+        for start in range(0, len(labels), _ROWS):  # what is made on the way stays small
+            block = slice(start, start + _ROWS)
+            keys = tree_keys(columns[:, block], self.axes, _COLUMN_BITS)
+            labels[block] = np.searchsorted(self.starts, keys, side="right") - 1
+        return labels
 
     def corners(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """Return the least and the largest coordinates of every box."""
@@ -136,21 +146,37 @@ class GrowthLaw:
     amount: Fraction
     currency: Currency
 
-    def grow(self, entropy: Entropy, exact: Occupied, n_levels: int) -> tuple[Integers, Integers]:
-        """Return starts and levels of the boxes, in the order of their keys."""
-        totals = np.concatenate([[0], np.cumsum(exact.counts)])
+    def grow(self, entropy: Entropy, exact: CellCounter, n_levels: int) -> tuple[Integers, Integers]:
+        """Return starts and levels of the boxes, in the order of their keys.
+
+        Parameters
+        ----------
+        entropy : Entropy
+            Where noise comes from.
+        exact : callable
+            Counts the rows of cells so many levels below boxes; asked as often as the tree is deep, which
+            the tree itself tells.
+        n_levels : int
+            The most levels.
+        """
         active = np.zeros(1, dtype=np.int64)
+        exact_below: Integers | None = None
         starts, levels = [], []
         for level in range(n_levels):
-            size = np.int64(1) << (n_levels - level)
-            first, last = np.searchsorted(exact.cells, active), np.searchsorted(exact.cells, active + size)
-            counts = totals[last] - totals[first]
-            biased = np.maximum(counts - level * self.penalty, -self.penalty)
+            if not len(active):
+                break
+            if exact_below is None:
+                deeper = max(1, (_MOST_COUNTED // len(active)).bit_length() - 1)
+                exact_below = exact(active, level, min(deeper, n_levels - level))
+            biased = np.maximum(exact_below.sum(axis=1) - level * self.penalty, -self.penalty)
             halved = biased + discrete_laplace(entropy, self.rate, len(active)) > 0
             starts.append(active[~halved])
             levels.append(np.full(len(starts[-1]), level))
             lower = active[halved]
-            active = np.concatenate([lower, lower + size // 2])
+            active = np.concatenate([lower, lower + (np.int64(1) << (n_levels - level - 1))])
+            half = exact_below.shape[1] // 2
+            inner = exact_below[halved]
+            exact_below = np.concatenate([inner[:, :half], inner[:, half:]]) if half else None
         starts.append(active)
         levels.append(np.full(len(active), n_levels))
         all_starts = np.concatenate(starts)
@@ -197,12 +223,37 @@ def design_growth(width: int, share: Fraction, currency: Currency, unit: Unit) -
     return GrowthLaw(rate, int(penalty), loss if currency == "epsilon" else loss**2 / 2, currency)
 
 
-def exact_tree_cells(axes: tuple[int, ...], chunk: Chunk) -> Occupied:
-    """Count the rows of a chunk, or sum their weights, by key at the deepest level."""
-    keys = tree_keys(chunk.columns, axes, _COLUMN_BITS)
-    if chunk.weights is None:
-        return Occupied(*np.unique(keys, return_counts=True))
-    cells, place = np.unique(keys, return_inverse=True)
-    totals = np.zeros(len(cells), dtype=np.int64)
-    np.add.at(totals, place, chunk.weights.astype(np.int64))
-    return Occupied(cells, totals)
+def exact_tree_cells(
+    axes: tuple[int, ...], active: Integers, level: int, deeper: int, chunk: Chunk
+) -> Integers:
+    """Count the rows of a chunk, or sum their weights, in the cells so many levels below boxes of a level.
+
+    Parameters
+    ----------
+    axes : tuple of int
+        The column that each level halves.
+    active : ndarray of int64
+        The least keys of the boxes, in any order.
+    level, deeper : int
+        Of the boxes; and how far below it the cells are.
+    chunk : Chunk
+        Rows.
+
+    Returns
+    -------
+    ndarray of int64, shape (len(active), 2**deeper)
+        One line for each box.
+    """
+    boxes, order = active >> (len(axes) - level), np.argsort(active)
+    exact = np.zeros(len(active) << deeper, dtype=np.int64)
+    for start in range(0, chunk.n_rows, _ROWS):  # what is made on the way stays small
+        block = slice(start, start + _ROWS)
+        keys = tree_keys(chunk.columns[:, block], axes[: level + deeper], _COLUMN_BITS)
+        place = np.searchsorted(boxes, keys >> deeper, sorter=order)
+        found = order[np.minimum(place, len(active) - 1)]
+        inside = boxes[found] == keys >> deeper
+        cells = (found[inside] << deeper) | (keys[inside] & ((1 << deeper) - 1))
+        # Whole weights of a block add up to less than 2^53.
+        weights = None if chunk.weights is None else chunk.weights[block][inside]
+        exact += np.bincount(cells, weights, len(exact)).astype(np.int64, copy=False)
+    return exact.reshape(len(active), 1 << deeper)
