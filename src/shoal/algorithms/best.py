@@ -38,11 +38,14 @@ CUT_COLUMNS = 15
 # columns a grid still can); above the second, a round costs more than it gives; below the third, there is
 # enough for three centres a group.
 _ONE_MEAN, _ONE_MEAN_FEW, _NO_ROUND, _TWO_ROUNDS = 0.25, 1.0, 0.05, 0.02
-# Below these a tree (in few columns, in more) and cuts fit the rows better than a grid.
-_TREE_FEW, _TREE, _CUTS = 0.003, 0.01, 0.0035
+# Below these a tree (in few columns, in more) and cuts (for any groups, for few) fit rows better than a grid.
+_TREE_FEW, _TREE, _CUTS, _CUTS_FEW = 0.001, 0.01, 0.0035, 0.01
+# In more columns than a grid is good for, halves of every column still tell more than a tree above this.
+_HALVES = 0.05
+_FEW_GROUPS = 4
 # Shares of the grid: in few columns it does most of the work, in more it only says where groups are.
 _FEW_COLUMNS = 3
-_GRID_SHARE_FEW, _GRID_SHARE = Fraction(1, 2), Fraction(3, 10)
+_GRID_SHARE_FEW, _GRID_SHARE, _HALVES_SHARE = Fraction(1, 2), Fraction(3, 10), Fraction(1, 5)
 # Random cuts find the mean of every leaf as well, so they may cost more than a tree.
 _FOR_CUTS = Fraction(2, 5)
 _LEAF_SPREAD = 0.01
@@ -138,8 +141,11 @@ class Best:
             return "swaps", f"{about}: Gaussian noise makes many rounds cheap"
         if d > CUT_COLUMNS:
             return "cuts", f"{about}: boxes say little about distance in so many columns"
-        if d > _GRID_COLUMNS and noise < _CUTS and not auto:  # groups are counted on boxes
+        most = _CUTS_FEW if k <= _FEW_GROUPS else _CUTS
+        if d > _GRID_COLUMNS and noise < most and not auto:  # groups are counted on boxes
             return "cuts", f"{about}: enough to tell where to cut"
+        if d > _GRID_COLUMNS and noise > _HALVES:
+            return "grid and two rounds", f"{about}: too little for a tree, enough for halves of columns"
         if d > _GRID_COLUMNS:
             return "tree", f"{about}: a grid would have too many cells"
         if noise < (_TREE_FEW if few else _TREE) and not (few and auto):
@@ -153,8 +159,10 @@ class Best:
     def _grid_share(self, curator: Curator, route: Route) -> Fraction:
         if route == "grid":
             return Fraction(1)
-        few = curator.domain.n_columns <= _FEW_COLUMNS  # as all that follow the rows once have
-        return _GRID_SHARE_FEW if few else _GRID_SHARE
+        d = curator.domain.n_columns
+        if d <= _FEW_COLUMNS:  # as all that follow the rows once have
+            return _GRID_SHARE_FEW
+        return _GRID_SHARE if d <= _GRID_COLUMNS else _HALVES_SHARE
 
     def _groups(self, curator: Curator, points: Boxes) -> tuple[int, CostCurve | None]:
         """Return how many groups were asked for, or as many as released boxes show."""
@@ -169,7 +177,7 @@ class Best:
         rng = curator.public_rng("starts on the boxes")
         centres = points.centres(k, rng, self.n_starts)
         sizes, variances, size_sd = points.noise(centres)
-        return Followed(centres, sizes, variances, size_sd, CAUTIOUS_RADIUS * size_sd)
+        return Followed(centres, sizes, variances, variances, size_sd, CAUTIOUS_RADIUS * size_sd)
 
     def _from_cuts(self, curator: Curator, k: int, rows: Rows, rest: Fraction) -> Clustering:
         start = lsh_start(curator, k, rest * _FOR_CUTS, n_starts=self.n_starts).leaves

@@ -7,7 +7,7 @@ of which only the cells that stand out of the noise are kept.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -126,12 +126,35 @@ class Boxes:
         common = squares.sum(axis=0) / max(float(mass.sum()), 1.0)
         return np.asarray(np.sqrt((squares + _PRIOR_ROWS * common) / (mass[:, np.newaxis] + _PRIOR_ROWS)))
 
-    def cost(self, centres: Array) -> tuple[float, float]:
-        """Return the cost of centres by the noisy weights, and the part of it that lies inside the boxes."""
-        points, goals = self.places * self.stretch, centres * self.stretch
-        away = ((points - goals[nearest_centre(points, goals)]) ** 2).sum(axis=1)
-        inside = max(float(self.weights @ (self.variances * self.stretch**2).sum(axis=1)), 0.0)
-        return max(float(self.weights @ away), 0.0) + inside, inside
+    def moved_to(self, centres: Array, means: Array, sizes: Array, known: npt.NDArray[np.bool_]) -> Boxes:
+        """Return the boxes, moved and weighted so that they agree with what a round found.
+
+        Parameters
+        ----------
+        centres : ndarray of shape (k, d)
+            Public centres; a box belongs to the nearest.
+        means : ndarray of shape (k, d)
+            Of the rows of each centre, with noise.
+        sizes : ndarray of shape (k,)
+            Their numbers, with noise.
+        known : ndarray of bool, shape (k,)
+            Which of them are known; the boxes of others stay where they are.
+        """
+        k = len(centres)
+        labels = nearest_centre(self.places * self.stretch, centres * self.stretch)
+        weights = np.maximum(self.weights, 0.0)
+        mass = np.bincount(labels, weights, k)
+        sums = np.zeros_like(centres)
+        np.add.at(sums, labels, weights[:, np.newaxis] * self.places)
+        full, some = known & (mass > 0), np.where(mass > 0, mass, 1.0)
+        shifts = np.where(full[:, np.newaxis], means - sums / some[:, np.newaxis], 0.0)
+        alone = known & (mass <= 0)
+        return replace(
+            self,
+            places=np.vstack([np.clip(self.places + shifts[labels], -1.0, 1.0), means[alone]]),
+            variances=np.vstack([self.variances, np.zeros((int(alone.sum()), centres.shape[1]))]),
+            weights=np.append(weights * (np.maximum(sizes, 0.0) / some)[labels], sizes[alone]),
+        )
 
     def noise(self, centres: Array) -> tuple[Array, Array, float]:
         """Return sizes of centres, the variance of their noise a column, and the noise of a size."""

@@ -6,21 +6,25 @@ are then measured in radii of their own cluster and column, so the noise is as s
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from functools import cache
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import erf, erfinv, gammainc, gammaincinv
 
 from shoal.algorithms.grid import effective_epsilon
 from shoal.postprocess.recentre import smallest_count
 from shoal.queries import Curator, NoisyCounts, Relative, Shells, Voronoi
 
 Array = npt.NDArray[np.float64]
+Body: TypeAlias = Literal["box", "ball"]
 
 # Distances in standard deviations, half a power of two apart: from far too narrow to far too wide.
-EDGES = tuple(2.0 ** (i / 2) for i in range(-14, 9))
+EDGES: tuple[float, ...] = tuple(2.0 ** (i / 2) for i in range(-14, 9))
 # Offsets are cut at the distance that this share of the rows is within.
 _INSIDE = 0.8
 # What a round pays for its look at the distances: enough that noise adds up to a tenth of the rows.
@@ -29,6 +33,12 @@ _LOOK_ROWS = 45.0
 _LEAST_RADIUS = 2.0**-9
 # Predicted errors do not take a narrower radius for granted: it may be noise that says so.
 CAUTIOUS_RADIUS = 0.25
+# Squares of steps in radii that are tried: from none to a whole radius.
+_SIGNALS = 2.0 ** np.arange(-30, 1)
+# Shells whose noise adds up to more than this share of the rows say too little by themselves.
+_BLURRED = 0.08
+# In so many columns rows are far from the corners of a box: a ball is shorter, under pure budgets as well.
+_BALL_COLUMNS = 7
 # Where distances cannot be told, so many standard deviations.
 _USUAL = 2.0
 
@@ -45,6 +55,8 @@ class Followed:
         Noisy sizes of the clusters they were moved by.
     variances : ndarray of shape (k, d)
         Of the noise of each coordinate; infinite where a cluster is too small to move its centre.
+    unsure : ndarray of shape (k, d)
+        How far off a centre may be: less than its noise, where a step was not trusted and so not made.
     count_sd : float
         Standard deviation of the noise of a size.
     typical_sd : float
@@ -54,6 +66,7 @@ class Followed:
     centres: Array
     counts: Array
     variances: Array
+    unsure: Array
     count_sd: float
     typical_sd: float
 
@@ -79,28 +92,54 @@ def follow(curator: Curator, centres: Array, spreads: Array, n_rows: float, cost
     cost : Fraction
         Share of the budget.
     """
-    body: Literal["box", "ball"] = "ball" if curator.budget.currency == "rho" else "box"
-    centres = Voronoi(centres).centres
+    ball = curator.budget.currency == "rho" or centres.shape[1] >= _BALL_COLUMNS
+    body: Body = "ball" if ball else "box"
+    centres, d = Voronoi(centres).centres, centres.shape[1]
     look = look_share(n_rows * effective_epsilon(curator, cost))
     shells = curator.histogram(Shells(centres, spreads, body, EDGES), cost=cost * look)
-    radii = np.clip(spreads * distance_within(shells, n_rows), _LEAST_RADIUS, 2.0)
+    radii = np.clip(spreads * distance_within(shells, n_rows, body, d), _LEAST_RADIUS, 2.0)
     answer = curator.sums(Voronoi(centres), of=Relative(centres, radii, body), cost=cost * (1 - look))
     least = smallest_count(answer.count_sd)
     known, rows = (answer.counts >= least)[:, np.newaxis], np.maximum(answer.counts, least)[:, np.newaxis]
     steps = answer.sums / rows
     noise = (answer.sum_sd / rows) ** 2
-    # The mean square of all steps is signal and noise; each step is shrunk by its share of signal.
-    signal = max(float((steps**2).mean() - noise.mean()), 1e-9)
-    shrunk = np.clip(steps * (signal / (signal + noise)), -1.0, 1.0)
+    # The square of a step is signal and noise; each step is shrunk by its share of signal.
+    signal = likeliest_signal(steps, noise)
+    trust = signal / (signal + noise)
+    shrunk = np.clip(steps * trust, -1.0, 1.0)
     moved = np.clip(centres + radii * shrunk, -1.0, 1.0)
     variances = radii**2 * (answer.sum_sd**2 + (steps * answer.count_sd) ** 2) / rows**2
     return Followed(
         centres=np.where(known, moved, centres),
         counts=answer.counts,
         variances=np.where(known, variances, np.inf),
+        unsure=np.where(known, variances * trust, np.inf),
         count_sd=answer.count_sd,
         typical_sd=max(float(np.sqrt((radii**2).mean())), CAUTIOUS_RADIUS) * answer.sum_sd,
     )
+
+
+def likeliest_signal(steps: Array, noise: Array) -> float:
+    """Return the variance of signal that makes steps with this variance of noise likeliest.
+
+    A mean of squares less a mean of noise would be drowned by the noise of one small cluster.
+
+    Parameters
+    ----------
+    steps : ndarray of shape (k, d)
+        In radii.
+    noise : ndarray of shape (k, 1)
+        Variance of the noise of a cluster's steps.
+
+    Examples
+    --------
+    >>> steps = np.array([[0.5, -0.5], [0.4, 0.6], [9.0, -9.0]])
+    >>> likeliest_signal(steps, np.array([[0.01], [0.01], [81.0]])) > 0.1
+    True
+    """
+    total = _SIGNALS[:, np.newaxis, np.newaxis] + noise
+    fit = (np.log(total) + steps**2 / total).sum(axis=(1, 2))
+    return float(_SIGNALS[np.argmin(fit)])
 
 
 def look_share(rows_epsilon: float) -> Fraction:
@@ -115,7 +154,52 @@ def look_share(rows_epsilon: float) -> Fraction:
     return next((share for share in _LOOKS if share >= wanted), _LOOKS[-1])
 
 
-def distance_within(shells: NoisyCounts, n_rows: float, inside: float = _INSIDE) -> float:
-    """Return the distance that this share of the rows is within, in the units of the shells."""
+def distance_within(
+    shells: NoisyCounts, n_rows: float, body: Body, n_columns: int, inside: float = _INSIDE
+) -> float:
+    """Return the distance that this share of the rows is within, in the units of the shells.
+
+    Where noise would hide the share, it is the distance that fits best if rows are spread like a bell.
+
+    Parameters
+    ----------
+    shells : NoisyCounts
+        Of :class:`Shells` with the edges of this module.
+    n_rows : float
+        Public or noisy number of rows.
+    body : {"box", "ball"}
+        As of the shells.
+    n_columns : int
+        Of the rows.
+    inside : float
+        The share.
+    """
+    if shells.sd * math.sqrt(len(EDGES) / 2) > _BLURRED * n_rows:
+        misfits = ((shells.counts - n_rows * bell_shells(body, n_columns, inside)) ** 2).sum(axis=1)
+        return EDGES[int(np.argmin(misfits))]
     reached = np.flatnonzero(np.cumsum(shells.counts)[:-1] >= inside * n_rows)
     return EDGES[int(reached[0])] if len(reached) else _USUAL
+
+
+@cache
+def bell_shells(body: Body, n_columns: int, inside: float) -> Array:
+    """Return the shares of the shells, for every edge that may have this share of a bell inside.
+
+    The largest coordinate of a bell is within t with probability erf(t / sqrt 2)^d; its length by the chi
+    distribution.
+
+    Examples
+    --------
+    >>> shares = bell_shells("box", 3, 0.8)
+    >>> shares.shape, bool(np.allclose(np.cumsum(shares, axis=1).diagonal(), 0.8))
+    ((23, 24), True)
+    """
+    edges = np.array(EDGES)
+    if body == "box":
+        usual = math.sqrt(2) * float(erfinv(inside ** (1 / n_columns)))
+    else:
+        usual = math.sqrt(2 * float(gammaincinv(n_columns / 2, inside)))
+    t = usual * edges[np.newaxis, :] / edges[:, np.newaxis]
+    within = erf(t / math.sqrt(2)) ** n_columns if body == "box" else gammainc(n_columns / 2, t**2 / 2)
+    ends = np.zeros((len(edges), 1))
+    return np.diff(np.hstack([ends, within, ends + 1]), axis=1)

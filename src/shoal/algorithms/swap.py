@@ -144,7 +144,7 @@ def swap_round(curator: Curator, centres: Array, cost: Fraction, *, narrow: bool
     body: Literal["box", "ball"] = "ball" if curator.budget.currency == "rho" else "box"
     if narrow:
         shells = curator.histogram(Shells(centres, np.ones((k, d)), "ball", EDGES), cost=cost * _LOOK)
-        distance = distance_within(shells, max(float(shells.counts.sum()), 1.0), _INSIDE)
+        distance = distance_within(shells, max(float(shells.counts.sum()), 1.0), "ball", d, _INSIDE)
         radius = _BALL * distance if body == "ball" else min(_BOX / math.sqrt(d), 1.0) * distance
         cost *= 1 - _LOOK
     else:

@@ -18,7 +18,8 @@ from shoal.algorithms.clustering import Clustering
 from shoal.algorithms.follow import Followed, follow
 from shoal.algorithms.grid import effective_epsilon
 from shoal.algorithms.rows import Rows
-from shoal.postprocess.fewer import fewer
+from shoal.postprocess.fewer import fewer, join_to
+from shoal.postprocess.nearest import nearest_centre
 from shoal.postprocess.weighted_kmeans import weighted_kmeans
 from shoal.queries import Curator, Voronoi
 
@@ -26,16 +27,20 @@ Array = npt.NDArray[np.float64]
 
 # Share of the budget that a tree has.
 FOR_TREE = Fraction(1, 5)
-# Shares of the rest that rounds have, and the noise below which a third is worth its while.
+# Shares of the rest that rounds have.
 _TWO_ROUNDS = (Fraction(1, 3), Fraction(2, 3))
-_THREE_ROUNDS = (Fraction(3, 10), Fraction(1, 5), Fraction(1, 2))
+_THREE_ROUNDS = (Fraction(1, 4), Fraction(1, 4), Fraction(1, 2))
+# A third round is worth its while below this noise of a centre, in radii; and in so many columns, where boxes
+# are coarse and the first round goes far, between the others.
 _PLENTY = 0.0025
-# Centres that cost the boxes so many times more than others have lost a group.
-_LOST = 1.5
-# Centres for every group before the merge, where rows are many.
-OVER = 3
-# With more centres than this, noise would move each by more than this part of its radius.
-_MOST_ERROR = 0.3
+_COARSE_COLUMNS, _COARSE = 7, (0.02, 0.05)
+# Centres for every group before the merge, while noise moves each by less than this part of its radius.
+_OVER = ((3, 0.3), (6, 0.1))
+# Where the noise of a centre's boxes is below this part of its rows, boxes that are moved along with it tell
+# more than the centre by itself.
+_CLEAR = 0.07
+# Standard deviations by which the size of a centre stands out before the merge; and while rows are missing.
+_REAL, _PERHAPS, _MOST_ROWS = 3.0, 2.0, 0.9
 
 
 @dataclass(frozen=True)
@@ -82,21 +87,31 @@ def search(
     """
     rng = curator.public_rng("starts on the boxes")
     rows = rows.and_again(curator, points.total, points.total_sd)
-    shares = _THREE_ROUNDS if round_noise(curator, n_clusters, rows, rest) < _PLENTY else _TWO_ROUNDS
+    shares = rounds(curator.domain.n_columns, round_noise(curator, n_clusters, rows, rest))
     many = affordable(curator, n_clusters, rows.about, rest * shares[0])
     centres = points.centres(many, rng, n_starts)
     found = follow(curator, centres, points.spreads(centres), rows.about, rest * shares[0])
-    centres = merged(found, n_clusters, points.stretch, rng)
-    if many > n_clusters:
-        # A group may have got lost on the way; boxes that are small beside the groups would tell.
-        direct = points.centres(n_clusters, rng, max(1, n_starts // 4))
-        cost, inside = points.cost(direct)
-        if points.cost(centres)[0] > _LOST * cost and inside < cost / 2:
-            centres = direct
+    if points.sd * math.sqrt(len(points.weights) * many) < _CLEAR * rows.about:
+        points = points.moved_to(centres, found.centres, found.counts, found.known)
+        centres = points.centres(n_clusters, rng, n_starts)
+    else:
+        centres = merged(found, n_clusters, rows.about, points.stretch, rng)
     for share in shares[1:]:
         found = follow(curator, centres, points.spreads(centres), rows.about, rest * share)
         centres = found.centres
     return clustering_of(curator, found, rows, n_iter=len(shares))
+
+
+def rounds(n_columns: int, noise: float) -> tuple[Fraction, ...]:
+    """Return the shares of the rounds, for noise of a centre in radii.
+
+    Examples
+    --------
+    >>> len(rounds(2, 0.001)), len(rounds(2, 0.03)), len(rounds(10, 0.03))
+    (3, 2, 3)
+    """
+    coarse = n_columns >= _COARSE_COLUMNS and _COARSE[0] < noise < _COARSE[1]
+    return _THREE_ROUNDS if noise < _PLENTY or coarse else _TWO_ROUNDS
 
 
 def round_noise(curator: Curator, n_clusters: int, rows: Rows, rest: Fraction) -> float:
@@ -105,9 +120,9 @@ def round_noise(curator: Curator, n_clusters: int, rows: Rows, rest: Fraction) -
 
 
 def affordable(curator: Curator, n_clusters: int, n_rows: float, cost: Fraction) -> int:
-    """Return how many centres a round can tell apart: at least k, at most three times that."""
-    most = int(_MOST_ERROR * n_rows / _sum_noise(curator, cost))
-    return max(n_clusters, min(OVER * n_clusters, most))
+    """Return how many centres a round can tell apart: from k to six times that."""
+    per_error = n_rows / _sum_noise(curator, cost)
+    return max(n_clusters, *(min(times * n_clusters, int(error * per_error)) for times, error in _OVER))
 
 
 def _sum_noise(curator: Curator, cost: Fraction) -> float:
@@ -116,20 +131,77 @@ def _sum_noise(curator: Curator, cost: Fraction) -> float:
     return math.sqrt((d + 2) * (d + 3) / 3) / effective_epsilon(curator, cost)
 
 
-def merged(found: Followed, n_clusters: int, stretch: Array, rng: np.random.Generator) -> Array:
-    """Merge centres until k are left, by weighted k-means on those that have rows."""
+def merged(found: Followed, n_clusters: int, rows: float, stretch: Array, rng: np.random.Generator) -> Array:
+    """Merge centres until k are left.
+
+    Two ways are tried, k-means and joining what is nearest, and the one is taken that seems to cost less once
+    the part of it that is noise is taken off: noise sets the halves of a group apart.
+
+    Parameters
+    ----------
+    found : Followed
+        Centres, more than k or as many.
+    n_clusters : int
+        How many are left.
+    rows : float
+        Public or noisy number of rows.
+    stretch : ndarray of shape (d,)
+        What columns are multiplied by before distances are taken.
+    rng : numpy Generator
+        Public randomness.
+    """
     if len(found.centres) == n_clusters:
         return found.centres
-    known = found.known
-    if known.sum() <= n_clusters:
-        return found.centres[np.argsort(-found.counts, kind="stable")[:n_clusters]]
-    weights = found.counts[known]
-    return weighted_kmeans(found.centres[known], weights, n_clusters, rng, stretch=stretch).centres
+    order = np.argsort(-found.counts, kind="stable")
+    real = order[: max(n_clusters, n_real(found.counts[order], found.count_sd, rows))]
+    centres, sizes, noise = found.centres[real], np.maximum(found.counts[real], 1.0), found.unsure[real]
+    if len(real) == n_clusters:
+        return centres
+    by_means = weighted_kmeans(centres, sizes, n_clusters, rng, stretch=stretch).centres
+    groups = (
+        join_to(n_clusters, centres, sizes, noise, stretch),
+        nearest_centre(centres * stretch, by_means * stretch),
+    )
+    noise = (np.where(np.isfinite(noise), noise, 0.0) * stretch**2).sum(axis=1)
+    found_by = [_joined(group, centres, sizes, noise, stretch) for group in groups]
+    means, _ = min(found_by, key=lambda one: one[1])
+    return means if len(means) == n_clusters else by_means
+
+
+def n_real(sizes: Array, sd: float, rows: float) -> int:
+    """Return how many of the largest sizes stand out of the noise.
+
+    Three standard deviations are wanted, as a false one would take the place of a group; two will do while
+    a tenth of the rows is still missing.
+
+    Examples
+    --------
+    >>> sizes = np.array([500.0, 400.0, 25.0, 5.0])
+    >>> n_real(sizes, 10.0, 900.0), n_real(sizes, 10.0, 1200.0)
+    (2, 3)
+    """
+    before = np.cumsum(sizes) - sizes
+    wanted = np.where(before < _MOST_ROWS * rows, _PERHAPS, _REAL) * sd
+    below = np.flatnonzero(sizes < wanted)
+    return int(below[0]) if len(below) else len(sizes)
+
+
+def _joined(
+    groups: npt.NDArray[np.int64], centres: Array, sizes: Array, noise: Array, stretch: Array
+) -> tuple[Array, float]:
+    """Return the means of groups of centres, and what they cost less the noise of the centres."""
+    names, labels = np.unique(groups, return_inverse=True)
+    mass = np.bincount(labels, sizes)
+    sums = np.zeros((len(names), centres.shape[1]))
+    np.add.at(sums, labels, sizes[:, np.newaxis] * centres)
+    means = sums / mass[:, np.newaxis]
+    away = (((centres - means[labels]) * stretch) ** 2).sum(axis=1)
+    return means, float(sizes @ (away - noise * (1 - sizes / mass[labels])))
 
 
 def clustering_of(curator: Curator, found: Followed, rows: Rows, n_iter: int) -> Clustering:
     """Turn the last round into what is released; centres that noise cannot tell apart become one."""
-    merged_into = fewer(found.centres, found.counts, found.variances, curator.domain.stretch)
+    merged_into = fewer(found.centres, found.counts, found.unsure, curator.domain.stretch)
     weights = np.where(found.known, np.maximum(found.counts, 1.0), 1e-6)
     mass = np.bincount(merged_into, weights, len(weights))[merged_into, np.newaxis]
     sums, noise = np.zeros_like(found.centres), np.zeros_like(found.variances)
