@@ -17,7 +17,7 @@ from shoal.algorithms.boxes import Boxes, masked_points, tree_points
 from shoal.algorithms.clustering import Clustering
 from shoal.algorithms.follow import CAUTIOUS_RADIUS, Followed, follow
 from shoal.algorithms.lsh_tree import lsh_start
-from shoal.algorithms.rows import Rows, count_rows, fewest_rows
+from shoal.algorithms.rows import Rows, count_rows_twice
 from shoal.algorithms.swap import SwapLloyd
 from shoal.algorithms.tree import FOR_TREE, clustering_of, round_noise, search
 from shoal.domain import Domain
@@ -34,15 +34,20 @@ Route: TypeAlias = Literal[
 _GRID_COLUMNS = 6
 # From so many columns on boxes say little about distance, and random cuts say more.
 CUT_COLUMNS = 15
-# Noise of a centre, in radii, were all groups alike: above the first, groups cannot be told apart (in few
-# columns a grid still can); above the second, a round costs more than it gives; below the third, there is
-# enough for three centres a group.
-_ONE_MEAN, _ONE_MEAN_FEW, _NO_ROUND, _TWO_ROUNDS = 0.25, 1.0, 0.05, 0.02
+# Noise of a centre, in radii, were all groups alike, above which groups cannot be told apart: in few columns,
+# where a grid still can; where a grid is good; in more; where not even a tree can be grown.
+_ONE_MEAN_FEW, _ONE_MEAN_GRID, _ONE_MEAN, _ONE_MEAN_MANY = 1.0, 0.4, 0.25, 0.05
+# In few columns, a round costs more than it gives above the first; below the second, there is enough for
+# three centres a group.
+_NO_ROUND, _TWO_ROUNDS = 0.05, 0.02
 # Below these a tree (in few columns, in more) and cuts (for any groups, for few) fit rows better than a grid.
 _TREE_FEW, _TREE, _CUTS, _CUTS_FEW = 0.001, 0.01, 0.0035, 0.01
+_FEW_GROUPS = 4
 # In more columns than a grid is good for, halves of every column still tell more than a tree above this.
 _HALVES = 0.05
-_FEW_GROUPS = 4
+# In many columns: cuts below the first; a tree up to so many columns, unless its boxes save less of the cost
+# of one mean than this: then cuts below the second noise, or one mean.
+_CUTS_MANY, _CUTS_LEFT, _TREE_COLUMNS, _BOXES_SAVE = 0.006, 0.1, 100, 0.1
 # Shares of the grid: in few columns it does most of the work, in more it only says where groups are.
 _FEW_COLUMNS = 3
 _GRID_SHARE_FEW, _GRID_SHARE, _HALVES_SHARE = Fraction(1, 2), Fraction(3, 10), Fraction(1, 5)
@@ -85,8 +90,7 @@ class Best:
     def run(self, curator: Curator) -> Clustering:
         """Pay for the number of rows, choose, and go."""
         self.check(curator.domain)
-        n_rows, rest = count_rows(curator)
-        rows = Rows(n_rows, fewest_rows(curator, n_rows, rest))
+        rows, rest = count_rows_twice(curator)
         route, why = self.route(curator, rows, rest)
         curator.note(f"{route}: {why}")
         # No number is chosen where nothing can be told apart; in many columns "auto" was refused.
@@ -101,6 +105,8 @@ class Best:
             case "tree":
                 share = rest * FOR_TREE
                 points = tree_points(curator, share)
+                if not self._boxes_tell(curator, points, k):
+                    return self._without_boxes(curator, k, rows, rest - share)
             case _:
                 share = rest * self._grid_share(curator, route)
                 points = masked_points(curator, rows.about, share)
@@ -135,12 +141,15 @@ class Best:
         noise = round_noise(curator, k, rows, rest)
         groups = f"{'as for ' if auto else ''}{k} groups"
         about = f"{d} columns, {groups}, noise of a centre about {noise:.2g} of its radius"
-        if noise > (_ONE_MEAN_FEW if few else _ONE_MEAN):
+        pure = curator.budget.currency == "epsilon"
+        if noise > most_noise(d, pure):
             return "one mean", f"{about}: no groups could be told from noise"
-        if d > CUT_COLUMNS and curator.budget.currency == "rho":
+        if d > CUT_COLUMNS and not pure:
             return "swaps", f"{about}: Gaussian noise makes many rounds cheap"
-        if d > CUT_COLUMNS:
+        if d > CUT_COLUMNS and (noise < _CUTS_MANY or d > _TREE_COLUMNS):
             return "cuts", f"{about}: boxes say little about distance in so many columns"
+        if d > CUT_COLUMNS:
+            return "tree", f"{about}: too little to tell where to cut"
         most = _CUTS_FEW if k <= _FEW_GROUPS else _CUTS
         if d > _GRID_COLUMNS and noise < most and not auto:  # groups are counted on boxes
             return "cuts", f"{about}: enough to tell where to cut"
@@ -172,6 +181,20 @@ class Best:
         curator.note(curve.why)
         return curve.chosen, curve
 
+    def _boxes_tell(self, curator: Curator, points: Boxes, k: int) -> bool:
+        """Return whether boxes know of groups; in many columns they may know of none."""
+        if curator.domain.n_columns <= CUT_COLUMNS:
+            return True
+        saved = points.told_apart(k, curator.public_rng("what boxes tell"), max(1, self.n_starts // 4))
+        if saved < _BOXES_SAVE:
+            curator.note(f"boxes save {saved:.0%} of the cost of one mean: they do not tell groups apart")
+        return saved >= _BOXES_SAVE
+
+    def _without_boxes(self, curator: Curator, k: int, rows: Rows, rest: Fraction) -> Clustering:
+        if round_noise(curator, k, rows, rest) < _CUTS_LEFT:
+            return self._from_cuts(curator, k, rows, rest)
+        return one_mean(curator, k, rows, rest)
+
     def _only(self, curator: Curator, points: Boxes, k: int) -> Followed:
         """Take centres from boxes alone, with the errors that their noise gives them."""
         rng = curator.public_rng("starts on the boxes")
@@ -193,6 +216,21 @@ class Best:
             start.count_sd * math.sqrt(len(start.counts)),
         )
         return search(curator, points, k, rows, rest * (1 - _FOR_CUTS), self.n_starts)
+
+
+def most_noise(n_columns: int, pure: bool) -> float:
+    """Return the noise of a centre, in radii, above which one mean is as good as any.
+
+    Examples
+    --------
+    >>> most_noise(2, True), most_noise(5, True), most_noise(784, True), most_noise(784, False)
+    (1.0, 0.4, 0.05, 0.25)
+    """
+    if n_columns <= _FEW_COLUMNS:
+        return _ONE_MEAN_FEW
+    if n_columns <= _GRID_COLUMNS:
+        return _ONE_MEAN_GRID
+    return _ONE_MEAN_MANY if pure and n_columns > _TREE_COLUMNS else _ONE_MEAN
 
 
 def one_mean(curator: Curator, n_clusters: int, rows: Rows, rest: Fraction) -> Clustering:

@@ -8,6 +8,8 @@ from fractions import Fraction
 from shoal.queries import Curator, Grid
 
 SHARE_FOR_ROWS = Fraction(1, 50)
+# A table with less rows than so many standard deviations of their noise is counted again, for so much.
+_SMALL, _AGAIN = 5.0, Fraction(1, 10)
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,27 @@ def count_rows(curator: Curator, share: Fraction = SHARE_FOR_ROWS) -> tuple[floa
         return float(curator.n_rows), Fraction(1)
     noisy_rows = curator.histogram(Grid.whole(curator.domain.n_columns), cost=share).counts[0]
     return float(max(noisy_rows, 1.0)), 1 - share
+
+
+def count_rows_twice(curator: Curator) -> tuple[Rows, Fraction]:
+    """Return the number of rows, counted again where the table is small, and the share that is left.
+
+    What is done with a small table hangs on how small it is, and a fiftieth of the budget cannot tell.
+
+    Parameters
+    ----------
+    curator : Curator
+        Answers with noise.
+    """
+    n_rows, rest = count_rows(curator)
+    sd = rows_noise(curator, rest)
+    if n_rows >= _SMALL * sd:
+        return Rows.of(curator, n_rows, sd), rest
+    again = float(curator.histogram(Grid.whole(curator.domain.n_columns), cost=_AGAIN).counts[0])
+    precise = curator.count_sd(cost=_AGAIN)
+    trust = sd**2 / (sd**2 + precise**2)
+    both = trust * again + (1 - trust) * n_rows
+    return Rows.of(curator, both, precise * trust**0.5), rest - _AGAIN
 
 
 def fewest_rows(curator: Curator, n_rows: float, rest: Fraction) -> float:
