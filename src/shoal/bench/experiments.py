@@ -105,7 +105,8 @@ _OURS = (
         figures=("overview", "curves"),
         quick=Quick(5),
         note="The recipe was chosen on S1, Adult, Lifesci, Electrical, Image, NYC taxi, Gowalla, "
-        "Credit card, Digits and some of the Gaussians, with other seeds; the other tables were not looked at.",
+        "Credit card, Digits and some of the Gaussians, with other seeds; the other tables were not "
+        "looked at.",
         claims=tuple(
             Claim(
                 f"KMeans is at least as accurate as {method.label}",
