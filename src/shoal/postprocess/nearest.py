@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+_POINTS = 2**11
+
 
 def nearest_centre(
     points: npt.NDArray[np.float64], centres: npt.NDArray[np.float64]
@@ -16,5 +18,8 @@ def nearest_centre(
     >>> nearest_centre(np.array([[0.1], [0.9]]), np.array([[0.0], [1.0]]))
     array([0, 1])
     """
-    squares = (centres**2).sum(axis=1) - 2 * points @ centres.T
-    return np.asarray(squares.argmin(axis=1), dtype=np.int64)
+    lengths, found = (centres**2).sum(axis=1), np.empty(len(points), dtype=np.int64)
+    for start in range(0, len(points), _POINTS):  # |x - c|^2 without |x|^2, which is the same for all centres
+        block = points[start : start + _POINTS]
+        found[start : start + _POINTS] = (lengths - 2 * block @ centres.T).argmin(axis=1)
+    return found

@@ -21,6 +21,7 @@ from shoal.queries.partitions import Columns, Labels, Metric, Partition
 
 _LEAST = 16
 """Steps of the least radius: finer ones would leave the lattice."""
+_ROWS = 2**14
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,11 +127,15 @@ class Shells:
     def assign(self, columns: Columns, metric: Metric) -> Labels:
         """Return the shell of each row."""
         centres, radii = to_steps(self.centres), np.rint(self.radii * STEPS).astype(np.int64)
-        labels = kernels.assign(columns, centres, metric)
-        squares = relative_kernels.relative_reach(columns, labels, centres, radii, self.body == "ball")
         # Whole numbers, so that a row's shell does not depend on rounding.
         edges = np.array([int(edge * STEPS) ** 2 for edge in self.edges], dtype=np.int64)
-        return np.searchsorted(edges, squares, side="left").astype(np.int32)
+        shells = np.empty(columns.shape[1], dtype=np.int32)
+        for start in range(0, len(shells), _ROWS):  # what is made on the way stays small
+            block = columns[:, start : start + _ROWS]
+            labels = kernels.assign(block, centres, metric)
+            squares = relative_kernels.relative_reach(block, labels, centres, radii, self.body == "ball")
+            shells[start : start + _ROWS] = np.searchsorted(edges, squares, side="left")
+        return shells
 
     def describe(self) -> str:
         """Say the partition in a few words."""
