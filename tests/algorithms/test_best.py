@@ -184,16 +184,38 @@ def test_the_noise_of_one_small_cluster_does_not_hide_the_steps_of_others():
     assert likeliest_signal(np.zeros((5, 3)), noise) < 1e-4
 
 
+def boxes_at(places, weights, sd=1.0):
+    n, d = places.shape
+    return Boxes(places, np.full((n, d), 1e-4), weights, sd, np.ones(d), weights.sum(), sd * n**0.5)
+
+
 def test_boxes_are_moved_to_what_a_round_found():
     places = np.array([[-0.6, 0.0], [-0.4, 0.0], [0.5, 0.5]])
-    boxes = Boxes(places, np.full((3, 2), 1e-4), np.array([10.0, 30.0, -5.0]), 1.0, np.ones(2), 35.0, 2.0)
+    boxes = boxes_at(places, np.array([10.0, 30.0, -5.0]), sd=5.0)
     centres, means = np.array([[-0.5, 0.0], [0.5, 0.5]]), np.array([[-0.45, 0.2], [0.6, 0.4]])
-    moved = boxes.moved_to(centres, means, np.array([80.0, 7.0]), np.array([True, True]))
-    assert moved.weights[:2] @ moved.places[:2] / 80 == pytest.approx(means[0])
-    assert moved.weights.tolist() == pytest.approx([20.0, 60.0, 0.0, 7.0])
+    moved = boxes.moved_to(centres, means, np.array([80.0, 7.0]), 1.0)
+    assert moved.weights[:2] @ moved.places[:2] / moved.weights[:2].sum() == pytest.approx(means[0])
+    assert moved.weights[:2].sum() == pytest.approx((40 * 1 + 80 * 50) / 51)  # each is trusted by its noise
+    assert moved.weights[2:].tolist() == [0.0, 7.0]
     assert moved.places[3] == pytest.approx(means[1])  # a centre without boxes is a point by itself
-    kept = boxes.moved_to(centres, means, np.array([80.0, 7.0]), np.array([False, False]))
+    kept = boxes.moved_to(centres, means, np.array([80.0, 7.0]), 1000.0)
     assert kept.places == pytest.approx(places)
+
+
+def test_boxes_that_a_round_did_not_confirm_are_left_out():
+    boxes = boxes_at(np.array([[-0.5], [0.5], [0.9]]), np.array([500.0, 4.0, 400.0]))
+    centres = boxes.places.copy()
+    moved = boxes.moved_to(centres, centres, np.array([480.0, 10.0, 10.0]), 20.0)
+    assert moved.weights[1] == 0  # little weight, and no rows to speak of
+    assert moved.weights[2] == pytest.approx(400, rel=0.1)  # heavy beyond what noise could do
+
+
+def test_a_far_box_that_may_be_noise_takes_the_place_of_no_group():
+    places = np.array([[-0.10], [-0.08], [0.00], [0.02], [0.95]])
+    boxes = boxes_at(places, np.array([40.0, 40.0, 40.0, 40.0, 2.0]))
+    rng = np.random.default_rng(0)
+    assert np.sort(boxes.groups(2, rng)[:, 0]) == pytest.approx([-0.09, 0.01])
+    assert boxes.least > 2.0
 
 
 def test_a_false_centre_does_not_take_the_place_of_a_group():

@@ -116,7 +116,7 @@ class Best:
             rows = rows.and_again(curator, points.total, points.total_sd)
             found = clustering_of(curator, self._only(curator, points, k), rows, n_iter=1)
         elif route == "grid and one round":
-            centres = points.centres(k, curator.public_rng("starts on the boxes"), self.n_starts)
+            centres = points.groups(k, curator.public_rng("starts on the boxes"), self.n_starts)
             moved = follow(curator, centres, points.spreads(centres), rows.about, left)
             found = clustering_of(curator, moved, rows, n_iter=1)
         else:
@@ -198,7 +198,7 @@ class Best:
     def _only(self, curator: Curator, points: Boxes, k: int) -> Followed:
         """Take centres from boxes alone, with the errors that their noise gives them."""
         rng = curator.public_rng("starts on the boxes")
-        centres = points.centres(k, rng, self.n_starts)
+        centres = points.groups(k, rng, self.n_starts)
         sizes, variances, size_sd = points.noise(centres)
         return Followed(centres, sizes, variances, variances, size_sd, CAUTIOUS_RADIUS * size_sd)
 

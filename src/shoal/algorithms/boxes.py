@@ -18,7 +18,8 @@ from shoal.algorithms.grid import effective_epsilon, side_by_theta
 from shoal.postprocess import pack
 from shoal.postprocess.how_many import CostCurve, cost_curve
 from shoal.postprocess.nearest import nearest_centre
-from shoal.postprocess.weighted_kmeans import weighted_kmeans
+from shoal.postprocess.recentre import smallest_count
+from shoal.postprocess.weighted_kmeans import WeightedClustering, weighted_kmeans
 from shoal.queries import Curator, Grid, NoisyCounts, Tree
 from shoal.queries.trees import MOST_LEVELS
 
@@ -38,6 +39,10 @@ _MOST_FALLBACK = 4096
 _BELLS = (0.6, 1.2)
 # A cluster's own spread counts as much as the common one when it has this many rows.
 _PRIOR_ROWS = 20.0
+# How often boxes that may be noise are left out before centres are taken as they are.
+_TRIES = 3
+# Boxes of a centre that a round did not confirm are believed if they have this many times the least rows.
+_HEAVY = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,11 +85,37 @@ class Boxes:
         n_starts : int
             Starts of k-means.
         """
-        if not self.weights.sum() > 0:  # nothing stands out: as good as any
-            return pack(n_clusters, self.places.shape[1], rng)
-        found = weighted_kmeans(
+        return self._cluster(self.weights, n_clusters, rng, n_starts).centres
+
+    def groups(self, n_clusters: int, rng: np.random.Generator, n_starts: int = 20) -> Array:
+        """Find centres of groups: a far box that may be noise is left out, and takes the place of none.
+
+        Parameters are those of :meth:`centres`.
+        """
+        weights = self.weights
+        for _ in range(_TRIES):
+            found = self._cluster(weights, n_clusters, rng, n_starts)
+            light = found.masses < self.least
+            if not light.any() or light.all():
+                break
+            labels = nearest_centre(self.places * self.stretch, found.centres * self.stretch)
+            weights = np.where(light[labels], 0.0, weights)
+        return found.centres
+
+    @property
+    def least(self) -> float:
+        """Rows that noise would hardly give any of n boxes: (ln n + 3) / epsilon."""
+        n_boxes = (self.total_sd / self.sd) ** 2
+        return self.sd / math.sqrt(2) * (math.log(max(n_boxes, 2.0)) + 3)
+
+    def _cluster(
+        self, weights: Array, n_clusters: int, rng: np.random.Generator, n_starts: int
+    ) -> WeightedClustering:
+        if not weights.sum() > 0:  # nothing stands out: as good as any
+            return WeightedClustering(pack(n_clusters, self.places.shape[1], rng), np.zeros(n_clusters), 0.0)
+        return weighted_kmeans(
             self.places,
-            self.weights,
+            weights,
             n_clusters,
             rng,
             n_starts=n_starts,
@@ -92,7 +123,6 @@ class Boxes:
             n_swaps=30 if n_starts > 1 else 0,
             stretch=self.stretch,
         )
-        return found.centres
 
     def how_many(self, most: int, rng: np.random.Generator, n_starts: int = 20) -> CostCurve:
         """Find what 1, 2, ... groups cost, and how many there seem to be: for free.
@@ -149,7 +179,7 @@ class Boxes:
         one = cost((weights @ self.places / max(float(weights.sum()), 1.0))[np.newaxis, :])
         return 1 - cost(self.centres(n_clusters, rng, n_starts)) / one if one > 0 else 0.0
 
-    def moved_to(self, centres: Array, means: Array, sizes: Array, known: npt.NDArray[np.bool_]) -> Boxes:
+    def moved_to(self, centres: Array, means: Array, sizes: Array, size_sd: float) -> Boxes:
         """Return the boxes, moved and weighted so that they agree with what a round found.
 
         Parameters
@@ -159,9 +189,9 @@ class Boxes:
         means : ndarray of shape (k, d)
             Of the rows of each centre, with noise.
         sizes : ndarray of shape (k,)
-            Their numbers, with noise.
-        known : ndarray of bool, shape (k,)
-            Which of them are known; the boxes of others stay where they are.
+            Their numbers, with noise; boxes know them as well, and each is trusted by its noise.
+        size_sd : float
+            Standard deviation of that noise.
         """
         k = len(centres)
         labels = nearest_centre(self.places * self.stretch, centres * self.stretch)
@@ -169,14 +199,19 @@ class Boxes:
         mass = np.bincount(labels, weights, k)
         sums = np.zeros_like(centres)
         np.add.at(sums, labels, weights[:, np.newaxis] * self.places)
-        full, some = known & (mass > 0), np.where(mass > 0, mass, 1.0)
-        shifts = np.where(full[:, np.newaxis], means - sums / some[:, np.newaxis], 0.0)
+        known = sizes >= smallest_count(size_sd)
+        some = np.where(mass > 0, mass, 1.0)
+        shifts = np.where((known & (mass > 0))[:, np.newaxis], means - sums / some[:, np.newaxis], 0.0)
+        noise = np.bincount(labels, minlength=k) * self.sd**2
+        both = (mass * size_sd**2 + sizes * noise) / (size_sd**2 + noise)
+        # Boxes were kept for their weight, so noise alone may have made them: the round did not look for any.
+        both = np.where(known | (mass > _HEAVY * self.least), both, 0.0)
         alone = known & (mass <= 0)
         return replace(
             self,
             places=np.vstack([np.clip(self.places + shifts[labels], -1.0, 1.0), means[alone]]),
             variances=np.vstack([self.variances, np.zeros((int(alone.sum()), centres.shape[1]))]),
-            weights=np.append(weights * (np.maximum(sizes, 0.0) / some)[labels], sizes[alone]),
+            weights=np.append(weights * (np.maximum(both, 0.0) / some)[labels], sizes[alone]),
         )
 
     def noise(self, centres: Array) -> tuple[Array, Array, float]:

@@ -92,8 +92,8 @@ def search(
     centres = points.centres(many, rng, n_starts)
     found = follow(curator, centres, points.spreads(centres), rows.about, rest * shares[0])
     if points.sd * math.sqrt(len(points.weights) * many) < _CLEAR * rows.about:
-        points = points.moved_to(centres, found.centres, found.counts, found.known)
-        centres = points.centres(n_clusters, rng, n_starts)
+        points = points.moved_to(centres, found.centres, found.counts, found.count_sd)
+        centres = points.groups(n_clusters, rng, n_starts)
     else:
         centres = merged(found, n_clusters, rows.about, points.stretch, rng)
     for share in shares[1:]:
