@@ -89,7 +89,9 @@ def search(
     rows = rows.and_again(curator, points.total, points.total_sd)
     shares = rounds(curator.domain.n_columns, round_noise(curator, n_clusters, rows, rest))
     many = affordable(curator, n_clusters, rows.about, rest * shares[0])
-    centres = points.centres(many, rng, n_starts)
+    # Where there are more centres than groups, none is hard to find.
+    starts = n_starts if many == n_clusters else max(1, n_starts // 4)
+    centres = points.centres(many, rng, starts)
     found = follow(curator, centres, points.spreads(centres), rows.about, rest * shares[0])
     if points.sd * math.sqrt(len(points.weights) * many) < _CLEAR * rows.about:
         points = points.moved_to(centres, found.centres, found.counts, found.count_sd)
