@@ -47,7 +47,7 @@ _FEW_GROUPS = 4
 _HALVES = 0.05
 # In many columns: cuts below the first; a tree up to so many columns, unless its boxes save less of the cost
 # of one mean than this: then cuts below the second noise, or one mean.
-_CUTS_MANY, _CUTS_LEFT, _TREE_COLUMNS, _BOXES_SAVE = 0.006, 0.1, 100, 0.1
+_CUTS_MANY, _CUTS_LEFT, _TREE_COLUMNS, _BOXES_SAVE = 0.006, 0.1, 100, 0.065
 # Shares of the grid: in few columns it does most of the work, in more it only says where groups are.
 _FEW_COLUMNS = 3
 _GRID_SHARE_FEW, _GRID_SHARE, _HALVES_SHARE = Fraction(1, 2), Fraction(3, 10), Fraction(1, 5)
