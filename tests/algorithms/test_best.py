@@ -216,6 +216,8 @@ def test_a_far_box_that_may_be_noise_takes_the_place_of_no_group():
     rng = np.random.default_rng(0)
     assert np.sort(boxes.groups(2, rng)[:, 0]) == pytest.approx([-0.09, 0.01])
     assert boxes.least > 2.0
+    small = boxes_at(places, np.array([2.0, 2.0, 2.0, 2.0, 2.0]))  # no lighter than the others: a group
+    assert small.groups(2, rng).max() == pytest.approx(0.95)
 
 
 def test_a_false_centre_does_not_take_the_place_of_a_group():

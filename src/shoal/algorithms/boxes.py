@@ -41,6 +41,8 @@ _BELLS = (0.6, 1.2)
 _PRIOR_ROWS = 20.0
 # How often boxes that may be noise are left out before centres are taken as they are.
 _TRIES = 3
+# Of all rows, the part that such boxes may have.
+_FEW_ROWS = 0.05
 # Boxes of a centre that a round did not confirm are believed if they have this many times the least rows.
 _HEAVY = 2.0
 
@@ -96,7 +98,8 @@ class Boxes:
         for _ in range(_TRIES):
             found = self._cluster(weights, n_clusters, rng, n_starts)
             light = found.masses < self.least
-            if not light.any() or light.all():
+            # Where groups are as small as that, they are not told from noise by their weight.
+            if not 0 < np.maximum(found.masses[light], 0.0).sum() < _FEW_ROWS * weights.sum():
                 break
             labels = nearest_centre(self.places * self.stretch, found.centres * self.stretch)
             weights = np.where(light[labels], 0.0, weights)
