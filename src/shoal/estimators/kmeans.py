@@ -51,7 +51,7 @@ class KMeans(PrivateKMeans):
     >>> np.sort(model.cluster_centers_[:, 0]).round(1)
     array([2., 8.])
     >>> print(model.certificate_.notes[0].split(":")[0])
-    tree
+    grid and two rounds
     >>> KMeans(n_clusters="auto", epsilon=0.5, bounds=(0, 10)).fit(X).cost_curve_.chosen
     2
     """
