@@ -17,7 +17,7 @@ from scipy.ndimage import gaussian_filter
 from shoal.algorithms.grid import effective_epsilon, side_by_theta
 from shoal.postprocess import pack
 from shoal.postprocess.how_many import CostCurve, cost_curve
-from shoal.postprocess.nearest import nearest_centre
+from shoal.postprocess.nearest import group_sums, nearest_centre
 from shoal.postprocess.recentre import smallest_count
 from shoal.postprocess.weighted_kmeans import WeightedClustering, weighted_kmeans
 from shoal.queries import Curator, Grid, NoisyCounts, Tree
@@ -108,8 +108,12 @@ class Boxes:
     @property
     def least(self) -> float:
         """Rows that noise would hardly give any of n boxes: (ln n + 3) / epsilon."""
-        n_boxes = (self.total_sd / self.sd) ** 2
-        return self.sd / math.sqrt(2) * (math.log(max(n_boxes, 2.0)) + 3)
+        return self.sd / math.sqrt(2) * (math.log(max(self.n_boxes, 2.0)) + 3)
+
+    @property
+    def n_boxes(self) -> float:
+        """How many boxes there were, dropped ones as well."""
+        return (self.total_sd / self.sd) ** 2
 
     def _cluster(
         self, weights: Array, n_clusters: int, rng: np.random.Generator, n_starts: int
@@ -139,9 +143,8 @@ class Boxes:
         n_starts : int
             Most starts of k-means for each number.
         """
-        n_boxes = (self.total_sd / self.sd) ** 2  # dropped ones as well
         given = self.places, self.variances, self.weights, self.sd
-        return cost_curve(*given, n_boxes, most, rng, n_starts=n_starts, stretch=self.stretch)
+        return cost_curve(*given, self.n_boxes, most, rng, n_starts=n_starts, stretch=self.stretch)
 
     def spreads(self, centres: Array) -> Array:
         """Return the standard deviation of rows around each centre, a column: shape (k, d).
@@ -200,8 +203,7 @@ class Boxes:
         labels = nearest_centre(self.places * self.stretch, centres * self.stretch)
         weights = np.maximum(self.weights, 0.0)
         mass = np.bincount(labels, weights, k)
-        sums = np.zeros_like(centres)
-        np.add.at(sums, labels, weights[:, np.newaxis] * self.places)
+        sums = group_sums(labels, weights[:, np.newaxis] * self.places, k)
         known = sizes >= smallest_count(size_sd)
         some = np.where(mass > 0, mass, 1.0)
         shifts = np.where((known & (mass > 0))[:, np.newaxis], means - sums / some[:, np.newaxis], 0.0)

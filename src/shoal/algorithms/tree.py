@@ -19,7 +19,7 @@ from shoal.algorithms.follow import Followed, follow
 from shoal.algorithms.grid import effective_epsilon
 from shoal.algorithms.rows import Rows
 from shoal.postprocess.fewer import fewer, join_to
-from shoal.postprocess.nearest import nearest_centre
+from shoal.postprocess.nearest import group_sums, nearest_centre
 from shoal.postprocess.weighted_kmeans import weighted_kmeans
 from shoal.queries import Curator, Voronoi
 
@@ -194,9 +194,7 @@ def _joined(
     """Return the means of groups of centres, and what they cost less the noise of the centres."""
     names, labels = np.unique(groups, return_inverse=True)
     mass = np.bincount(labels, sizes)
-    sums = np.zeros((len(names), centres.shape[1]))
-    np.add.at(sums, labels, sizes[:, np.newaxis] * centres)
-    means = sums / mass[:, np.newaxis]
+    means = group_sums(labels, sizes[:, np.newaxis] * centres, len(names)) / mass[:, np.newaxis]
     away = (((centres - means[labels]) * stretch) ** 2).sum(axis=1)
     return means, float(sizes @ (away - noise * (1 - sizes / mass[labels])))
 
@@ -206,9 +204,8 @@ def clustering_of(curator: Curator, found: Followed, rows: Rows, n_iter: int) ->
     merged_into = fewer(found.centres, found.counts, found.unsure, curator.domain.stretch)
     weights = np.where(found.known, np.maximum(found.counts, 1.0), 1e-6)
     mass = np.bincount(merged_into, weights, len(weights))[merged_into, np.newaxis]
-    sums, noise = np.zeros_like(found.centres), np.zeros_like(found.variances)
-    np.add.at(sums, merged_into, weights[:, np.newaxis] * found.centres)
-    np.add.at(noise, merged_into, weights[:, np.newaxis] ** 2 * found.variances)
+    sums = group_sums(merged_into, weights[:, np.newaxis] * found.centres, len(weights))
+    noise = group_sums(merged_into, weights[:, np.newaxis] ** 2 * found.variances, len(weights))
     rows = rows.and_again(curator, found.counts.sum(), found.count_sd * math.sqrt(len(weights)))
     if lost := len(weights) - len(np.unique(merged_into)):
         curator.note(f"{lost} of {len(weights)} groups made one with others: noise cannot tell them apart")

@@ -1,4 +1,4 @@
-"""Which public centre is nearest to a released point."""
+"""Which public centre is nearest to a released point, and what the points of each add up to."""
 
 from __future__ import annotations
 
@@ -23,3 +23,19 @@ def nearest_centre(
         block = points[start : start + _POINTS]
         found[start : start + _POINTS] = (lengths - 2 * block @ centres.T).argmin(axis=1)
     return found
+
+
+def group_sums(
+    groups: npt.NDArray[np.int64], values: npt.NDArray[np.float64], n_groups: int
+) -> npt.NDArray[np.float64]:
+    """Return the sums of the lines of each group.
+
+    Examples
+    --------
+    >>> group_sums(np.array([1, 0, 1]), np.array([[1.0], [2.0], [3.0]]), 2)
+    array([[2.],
+           [4.]])
+    """
+    sums = np.zeros((n_groups, values.shape[1]))
+    np.add.at(sums, groups, values)
+    return sums
