@@ -121,7 +121,7 @@ def checked_integers(name: str, value: IntegerLike, least: int) -> Integers:
     if array.dtype.kind not in "iu":
         raise InvalidInput(f"{name} must be an integer from {least} to 2**63 - 1; got {array.dtype} values")
     if array.size and not least <= int(array.min()) <= int(array.max()) < LARGEST_BOUND:
-        raise InvalidInput(
-            f"{name} must be an integer from {least} to 2**63 - 1; got {array.min()} to {array.max()}"
-        )
+        # A public number may be shown. Arrays may hold exact losses, of which nothing is said.
+        got = f"; got {array}" if array.ndim == 0 else ""
+        raise InvalidInput(f"{name} must be an integer from {least} to 2**63 - 1{got}")
     return array.astype(np.int64, copy=False)

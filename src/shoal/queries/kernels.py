@@ -409,8 +409,8 @@ def _weights(metric: Floats | None, columns: Columns) -> Floats | None:
 
 
 def _cells(labels: Labels, n_cells: int, n: int) -> Labels:
-    """Check labels: compiled loops write where they point."""
+    """Check labels: compiled loops write where they point. How many rows there are is not said."""
     cells = np.ascontiguousarray(labels, dtype=np.int32)
     if cells.shape != (n,) or (n and not 0 <= int(cells.min()) <= int(cells.max()) < n_cells):
-        raise InvalidInput(f"labels are not {n} integers from 0 to {n_cells - 1}")
+        raise InvalidInput(f"labels are not one integer from 0 to {n_cells - 1} for each row")
     return cells

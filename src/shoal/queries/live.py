@@ -17,15 +17,13 @@ from shoal.accounting import Allowance, Budget, Charge
 from shoal.domain import STEPS, Domain
 from shoal.errors import InvalidInput
 from shoal.mechanisms import Entropy, public_seed
-from shoal.queries.aggregates import Change, Offset, RowStat, WithCost, exact_count
+from shoal.queries.aggregates import Change, RowStat, exact_count
 from shoal.queries.answers import Chosen, NoisyCounts, NoisyMeans, NoisySums, NotPrivate, SparseCounts
 from shoal.queries.blocks import BlockMeans, draw_blocks, exact_block_totals
 from shoal.queries.choices import ChoiceLaw
 from shoal.queries.coordinates import Picked
 from shoal.queries.curator import Curator
-from shoal.queries.directions import Direction
 from shoal.queries.held import HeldRows, exact_sum, exact_without_nearest, hold
-from shoal.queries.moments import Outer
 from shoal.queries.noise import NoiseLaw
 from shoal.queries.partitions import Partition, check_dense
 from shoal.queries.published import AsPublished
@@ -331,11 +329,12 @@ def _sums(
 
 
 def _check_anchors(partition: Partition, of: RowStat | None, n_columns: int) -> None:
+    """Refuse public points that do not fit the cells, whatever statistic holds them."""
     if isinstance(of, Picked) and len(of.columns) != partition.n_cells:
         raise InvalidInput(f"columns are picked for {len(of.columns)} cells; there are {partition.n_cells}")
-    offset = of.of if isinstance(of, WithCost | Outer) else of
-    if isinstance(offset, Offset | Direction) and offset.anchors.shape != (partition.n_cells, n_columns):
+    anchors = getattr(getattr(of, "of", of), "anchors", None)  # of the statistic, or of the one it wraps
+    if anchors is not None and anchors.shape != (partition.n_cells, n_columns):
         raise InvalidInput(
-            f"anchors have shape {offset.anchors.shape}; one point of {n_columns} columns for each of "
+            f"anchors have shape {anchors.shape}; one point of {n_columns} columns for each of "
             f"{partition.n_cells} cells is wanted"
         )

@@ -16,6 +16,7 @@ from shoal.errors import InvalidInput
 from shoal.queries import kernels, reference
 from shoal.queries.losses import Loss
 from shoal.queries.partitions import Columns, Keyed, Labels, Metric, Partition
+from shoal.queries.windows import HeldLoss
 
 Floats = npt.NDArray[np.float64]
 
@@ -175,13 +176,18 @@ class ProjectedLoss:
     projection : Projection
         The map.
     loss : Loss
-        Candidates in [-1, 1]^n_directions, and what an image has against each.
+        Candidates in [-1, 1]^n_directions, and what an image has against each. It must add up over rows: a
+        `HeldLoss` need not, and is charged by rules of its own, which nobody could tell from outside.
     """
 
     projection: Projection
     loss: Loss
 
     def __post_init__(self) -> None:
+        if isinstance(self.loss, HeldLoss):
+            raise InvalidInput(
+                f"{self.loss.describe()}: a loss of held rows cannot be projected; ask it as it is"
+            )
         if self.loss.n_columns != self.projection.n_directions:
             raise InvalidInput(
                 f"candidates have {self.loss.n_columns} columns; the image has {self.projection.n_directions}"

@@ -138,7 +138,7 @@ def _checked(
         )
     n = columns.shape[1]
     if cells.shape != (n,) or (n and not 0 <= int(cells.min()) <= int(cells.max()) < len(anchors)):
-        raise InvalidInput(f"labels are not {n} integers from 0 to {len(anchors) - 1}")
+        raise InvalidInput(f"labels are not one integer from 0 to {len(anchors) - 1} for each row")
     return (
         columns,
         cells,
