@@ -7,7 +7,7 @@ import pytest
 
 from shoal import ConvergentKMeans, verify
 from shoal.algorithms.convergent import Convergent
-from shoal.algorithms.zones import reach, sampling_zone
+from shoal.algorithms.shared.convergent_zones import reach, sampling_zone
 from shoal.domain import STEPS
 from shoal.errors import InvalidInput, MostlyNoise
 from shoal.queries.questions import SelectEach, Sums

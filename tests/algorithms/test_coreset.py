@@ -8,8 +8,8 @@ import pytest
 
 from shoal import Accountant, CoresetKMeans, PrivateCoreset, verify
 from shoal.accounting import budget_of
-from shoal.algorithms.coreset import CoresetSketch, schedule, smallest_epsilon
-from shoal.algorithms.small_ball import SmallBall
+from shoal.algorithms.coreset.coreset import CoresetSketch, schedule, smallest_epsilon
+from shoal.algorithms.coreset.small_ball import SmallBall
 from shoal.domain import Unit
 from shoal.errors import InfeasibleEpsilon, InvalidInput, MostlyNoise
 from shoal.estimators.explain import explain

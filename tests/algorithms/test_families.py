@@ -22,10 +22,10 @@ from shoal import (
     SwapLloyd,
     TreeKMeans,
 )
-from shoal.algorithms.clustering import Clustering
 from shoal.algorithms.grid import GridKMeans as Grid
 from shoal.algorithms.grid import GridSketch
 from shoal.algorithms.merging import Merging, merged_sd
+from shoal.algorithms.shared.clustering import Clustering
 from shoal.errors import MostlyNoise
 from shoal.estimators.explain import explain
 from shoal.postprocess.merge import merge_weights

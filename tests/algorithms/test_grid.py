@@ -5,7 +5,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from shoal.algorithms.analysis import (
+from shoal.algorithms.grid import GridKMeans, GridSketch, side_by_k, side_by_theta
+from shoal.algorithms.hybrid import Hybrid
+from shoal.algorithms.lloyd import Lloyd, refine
+from shoal.algorithms.merging import Merging
+from shoal.algorithms.shared.su_error import (
     best_cells,
     grid_bias,
     grid_cells,
@@ -14,10 +18,6 @@ from shoal.algorithms.analysis import (
     lloyd_error,
     smallest_epsilon,
 )
-from shoal.algorithms.grid import GridKMeans, GridSketch, side_by_k, side_by_theta
-from shoal.algorithms.hybrid import Hybrid
-from shoal.algorithms.lloyd import Lloyd, refine
-from shoal.algorithms.merging import Merging
 from shoal.errors import InvalidInput
 
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal import LSHTreeKMeans
-from shoal.algorithms.lsh_cells import best_cut, combine
-from shoal.algorithms.lsh_tree import LSHTree, lsh_start
+from shoal.algorithms.lsh_tree.cells import best_cut, combine
+from shoal.algorithms.lsh_tree.lsh_tree import LSHTree, lsh_start
 from shoal.audit.pairs import totals
 from shoal.domain import Unit
 from shoal.errors import InvalidBudget, MostlyNoise

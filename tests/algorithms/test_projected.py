@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from shoal import Accountant, ProjectedKMeans, verify
-from shoal.algorithms.cube_tree import candidates, grow, leaves
-from shoal.algorithms.local_swap import local_swap
-from shoal.algorithms.projected import ProjectedClustering
-from shoal.algorithms.recovery import Recovery, lift, shrunk, zero_of
+from shoal.algorithms.projected.cube_tree import candidates, grow, leaves
+from shoal.algorithms.projected.projected import ProjectedClustering
+from shoal.algorithms.projected.recovery import Recovery, lift, shrunk, zero_of
+from shoal.algorithms.shared.local_swap import local_swap
 from shoal.audit.subject import Subject
 from shoal.audit.suite import cases_for
 from shoal.domain import Unit

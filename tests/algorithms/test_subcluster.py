@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from shoal import SubClusterKMeans, verify
+from shoal.algorithms.shared.convergent_zones import sub_seeds
 from shoal.algorithms.subcluster import SubCluster
-from shoal.algorithms.zones import sub_seeds
 from shoal.domain import STEPS
 from shoal.errors import InvalidInput, MostlyNoise
 from shoal.queries import SubCells, Voronoi

@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from shoal import Accountant, GridSynopsis, MaskedGridSynopsis, PrivTreeSynopsis, verify
 from shoal.algorithms import SYNOPSES
-from shoal.algorithms.boxes import stand_out
+from shoal.algorithms.kmeans.boxes import stand_out
 from shoal.errors import InvalidInput, InvalidRelease, MostlyNoise
 from shoal.estimators.explain import explain
 from shoal.queries.plain import digest

@@ -5,7 +5,7 @@ import pytest
 from sklearn.cluster import KMeans
 
 from shoal.errors import InvalidInput
-from shoal.postprocess import sweeps
+from shoal.postprocess import lloyd_loops
 from shoal.postprocess.merge import merge, merge_weights
 from shoal.postprocess.packing import pack
 from shoal.postprocess.weighted_kmeans import lloyd, plus_plus, weighted_kmeans
@@ -22,8 +22,8 @@ def test_compiled_and_numpy_agree():
     centres = P[:7].copy()
     one, two = (np.empty((7, 2)), np.empty(7)), (np.empty((7, 2)), np.empty(7))
     columns = np.ascontiguousarray(P.T)
-    a = sweeps.sweep()(columns, w, centres, *one)
-    b = sweeps._sweep_numpy(columns, w, centres, *two)
+    a = lloyd_loops.sweep()(columns, w, centres, *one)
+    b = lloyd_loops._sweep_numpy(columns, w, centres, *two)
     assert a == pytest.approx(b)
     assert one[0] == pytest.approx(two[0])
     assert one[1] == pytest.approx(two[1])
@@ -62,7 +62,7 @@ def test_the_best_iterate_is_kept():
     w -= 0.9  # many negative
     found = weighted_kmeans(P, w, 5, np.random.default_rng(0), n_starts=6, n_swaps=8)
     columns = np.ascontiguousarray(P.T)
-    again = sweeps.sweep()(columns, w, found.centres, np.empty((5, 2)), np.empty(5))
+    again = lloyd_loops.sweep()(columns, w, found.centres, np.empty((5, 2)), np.empty(5))
     assert again == pytest.approx(found.cost)
 
 

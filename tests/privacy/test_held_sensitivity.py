@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.algorithms.coreset import schedule
+from shoal.algorithms.coreset.coreset import schedule
 from shoal.audit.choices import choice_probabilities
 from shoal.domain import STEPS, Chunk, Unit
 from shoal.queries import BoxCount, GoodRadius, Region, Windows, WindowSize

@@ -6,24 +6,24 @@ import numpy as np
 import pytest
 
 from shoal.algorithms import Clustering, Lloyd, WithPrivateBounds
-from shoal.algorithms.best import Best
 from shoal.algorithms.convergent import Convergent
-from shoal.algorithms.coreset import CoresetKMeans
+from shoal.algorithms.coreset.coreset import CoresetKMeans
 from shoal.algorithms.genetic import Genetic
 from shoal.algorithms.grid import GridKMeans, GridSketch, GridSynopsis
 from shoal.algorithms.hybrid import Hybrid
 from shoal.algorithms.k_variates import KVariates
-from shoal.algorithms.lsh_tree import LSHTree
-from shoal.algorithms.masked import MaskedGridSynopsis
+from shoal.algorithms.kmeans.kmeans import Best
+from shoal.algorithms.kmeans.tree import TreeKMeans
+from shoal.algorithms.lsh_tree.lsh_tree import LSHTree
 from shoal.algorithms.medians import Medians
 from shoal.algorithms.merging import Merging
-from shoal.algorithms.privtree import PrivTreeSynopsis
-from shoal.algorithms.projected import ProjectedClustering
+from shoal.algorithms.projected.projected import ProjectedClustering
 from shoal.algorithms.sample_aggregate import SampleAggregate
 from shoal.algorithms.subcluster import SubCluster
 from shoal.algorithms.swap import SwapLloyd
-from shoal.algorithms.synopsis import GroupsOn
-from shoal.algorithms.tree import TreeKMeans
+from shoal.algorithms.synopses.masked_grid import MaskedGridSynopsis
+from shoal.algorithms.synopses.privtree import PrivTreeSynopsis
+from shoal.algorithms.synopses.synopsis import GroupsOn
 from shoal.audit import replays
 from shoal.domain import Bounds
 from shoal.errors import ReplayMismatch

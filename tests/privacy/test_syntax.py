@@ -43,7 +43,9 @@ def complaints(source: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "algorithms").glob("*.py")), ids=lambda p: p.name)
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "algorithms").rglob("*.py")), ids=lambda p: str(p.relative_to(ROOT))
+)
 def test_algorithms_name_only_what_the_curator_tells(path):
     assert complaints(path.read_text()) == []
 

@@ -1,9 +1,9 @@
 """One published algorithm a file. Each asks a curator; none has ever seen a row."""
 
-from shoal.algorithms.bounds import SHARE_FOR_BOUNDS, WithPrivateBounds, estimate_bounds, with_bounds
-from shoal.algorithms.clustering import Algorithm, Clustering
 from shoal.algorithms.lloyd import Lloyd
 from shoal.algorithms.registry import REGISTRY, SYNOPSES, Registered, Status, lookup
+from shoal.algorithms.shared.bounds import SHARE_FOR_BOUNDS, WithPrivateBounds, estimate_bounds, with_bounds
+from shoal.algorithms.shared.clustering import Algorithm, Clustering
 
 __all__ = [
     "REGISTRY",

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.accounting.plan import growing
-from shoal.algorithms.clustering import Clustering
-from shoal.algorithms.zones import reach, relative_noise, sampling_zone
+from shoal.algorithms.shared.clustering import Clustering
+from shoal.algorithms.shared.convergent_zones import reach, relative_noise, sampling_zone
 from shoal.postprocess import centre_sd, pack, recentre
 from shoal.queries import Box, Curator, Noise, Offset, OffsetCost, Voronoi
 

@@ -12,9 +12,9 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from shoal.algorithms.clustering import Clustering
 from shoal.algorithms.grid import effective_epsilon
-from shoal.algorithms.rows import count_rows, fewest_rows
+from shoal.algorithms.shared.clustering import Clustering
+from shoal.algorithms.shared.row_count import count_rows, fewest_rows
 from shoal.errors import InvalidInput
 from shoal.queries import ClusterCost, Curator, Voronoi
 

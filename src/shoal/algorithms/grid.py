@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
-from shoal.algorithms.bounds import bounded
-from shoal.algorithms.clustering import Clustering
-from shoal.algorithms.grid_counts import GridCounts
-from shoal.algorithms.rows import count_rows, rows_noise
-from shoal.algorithms.synopsis import clustering_on
+from shoal.algorithms.shared.bounds import bounded
+from shoal.algorithms.shared.clustering import Clustering
+from shoal.algorithms.shared.row_count import count_rows, rows_noise
+from shoal.algorithms.synopses.grid_counts import GridCounts
+from shoal.algorithms.synopses.synopsis import clustering_on
 from shoal.domain import Domain
 from shoal.errors import InvalidInput
 from shoal.queries import Curator, Grid

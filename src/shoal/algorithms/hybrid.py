@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
 
-from shoal.algorithms.analysis import grid_cells, grid_variance, lloyd_error, smallest_epsilon
-from shoal.algorithms.clustering import Clustering
 from shoal.algorithms.grid import GridSketch, effective_epsilon
 from shoal.algorithms.lloyd import refine
-from shoal.algorithms.rows import count_rows
-from shoal.algorithms.synopsis import clustering_on
+from shoal.algorithms.shared.clustering import Clustering
+from shoal.algorithms.shared.row_count import count_rows
+from shoal.algorithms.shared.su_error import grid_cells, grid_variance, lloyd_error, smallest_epsilon
+from shoal.algorithms.synopses.synopsis import clustering_on
 from shoal.queries import Curator, Noise
 
 

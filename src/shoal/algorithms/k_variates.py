@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from shoal.algorithms.clustering import Clustering
 from shoal.algorithms.grid import GridSketch
-from shoal.algorithms.rows import count_rows
-from shoal.algorithms.synopsis import clustering_on
+from shoal.algorithms.shared.clustering import Clustering
+from shoal.algorithms.shared.row_count import count_rows
+from shoal.algorithms.synopses.synopsis import clustering_on
 from shoal.queries import Curator, Voronoi
 
 

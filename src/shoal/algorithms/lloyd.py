@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.accounting.plan import equal, growing, portion
-from shoal.algorithms.analysis import lloyd_error
-from shoal.algorithms.clustering import Clustering
-from shoal.algorithms.rows import count_rows, surely
+from shoal.algorithms.shared.clustering import Clustering
+from shoal.algorithms.shared.row_count import count_rows, surely
+from shoal.algorithms.shared.su_error import lloyd_error
 from shoal.postprocess import centre_sd, pack, recentre
 from shoal.queries import Curator, Noise, Voronoi
 

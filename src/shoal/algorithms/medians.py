@@ -15,13 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.accounting.plan import equal, portion
-from shoal.algorithms.clustering import Clustering
-from shoal.algorithms.coreset import CoresetSketch, coreset_clustering
+from shoal.algorithms.coreset.coreset import CoresetSketch, coreset_clustering
 from shoal.algorithms.grid import GridSketch
-from shoal.algorithms.grid_counts import GridCounts
-from shoal.algorithms.local_swap import local_swap
-from shoal.algorithms.rows import count_rows, surely
-from shoal.algorithms.synopsis import clustering_on
+from shoal.algorithms.shared.clustering import Clustering
+from shoal.algorithms.shared.local_swap import local_swap
+from shoal.algorithms.shared.row_count import count_rows, surely
+from shoal.algorithms.synopses.grid_counts import GridCounts
+from shoal.algorithms.synopses.synopsis import clustering_on
 from shoal.errors import MostlyNoise
 from shoal.postprocess.recentre import smallest_count
 from shoal.queries import Curator, Direction, Noise, NoisySums, Voronoi

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.accounting.plan import Plan, equal, weighted
-from shoal.algorithms.clustering import Clustering
 from shoal.algorithms.lloyd import refine
+from shoal.algorithms.shared.clustering import Clustering
 from shoal.postprocess import pack
 from shoal.postprocess.merge import Merge, merge, merge_weights
 from shoal.postprocess.recentre import smallest_count

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.algorithms.clustering import Clustering
+from shoal.algorithms.shared.clustering import Clustering
 from shoal.queries import AsPublished, Curator
 from shoal.queries.published import Zones
 

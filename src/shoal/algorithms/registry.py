@@ -7,25 +7,25 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
-from shoal.algorithms.best import Best
 from shoal.algorithms.convergent import Convergent
-from shoal.algorithms.coreset import CoresetKMeans, PrivateCoreset
+from shoal.algorithms.coreset.coreset import CoresetKMeans, PrivateCoreset
 from shoal.algorithms.genetic import Genetic
 from shoal.algorithms.grid import GridKMeans, GridSynopsis
 from shoal.algorithms.hybrid import Hybrid
 from shoal.algorithms.k_variates import KVariates
+from shoal.algorithms.kmeans.kmeans import Best
+from shoal.algorithms.kmeans.tree import TreeKMeans
 from shoal.algorithms.lloyd import Lloyd
-from shoal.algorithms.lsh_tree import LSHTree
-from shoal.algorithms.masked import MaskedGridSynopsis
+from shoal.algorithms.lsh_tree.lsh_tree import LSHTree
 from shoal.algorithms.medians import Medians
 from shoal.algorithms.merging import Merging
-from shoal.algorithms.privtree import PrivTreeSynopsis
-from shoal.algorithms.projected import ProjectedClustering
+from shoal.algorithms.projected.projected import ProjectedClustering
 from shoal.algorithms.published import Published
 from shoal.algorithms.sample_aggregate import SampleAggregate
 from shoal.algorithms.subcluster import SubCluster
 from shoal.algorithms.swap import SwapLloyd
-from shoal.algorithms.tree import TreeKMeans
+from shoal.algorithms.synopses.masked_grid import MaskedGridSynopsis
+from shoal.algorithms.synopses.privtree import PrivTreeSynopsis
 from shoal.errors import InvalidInput
 
 

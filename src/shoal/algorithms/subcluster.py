@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.accounting.plan import growing
-from shoal.algorithms.clustering import Clustering
 from shoal.algorithms.convergent import GROWTH
-from shoal.algorithms.zones import reach, relative_noise, sub_seeds
+from shoal.algorithms.shared.clustering import Clustering
+from shoal.algorithms.shared.convergent_zones import reach, relative_noise, sub_seeds
 from shoal.postprocess import pack
 from shoal.postprocess.recentre import smallest_count
 from shoal.queries import Box, Curator, Noise, NoisySums, Offset, SubCells, Voronoi

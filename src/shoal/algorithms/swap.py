@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.accounting.plan import equal, portion
-from shoal.algorithms.clustering import Clustering
-from shoal.algorithms.follow import CAUTIOUS_RADIUS, EDGES, distance_within
-from shoal.algorithms.lsh_tree import lsh_start
-from shoal.algorithms.rows import Rows
+from shoal.algorithms.kmeans.centre_round import CAUTIOUS_RADIUS, EDGES, distance_within
+from shoal.algorithms.lsh_tree.lsh_tree import lsh_start
+from shoal.algorithms.shared.clustering import Clustering
+from shoal.algorithms.shared.row_count import Rows
 from shoal.postprocess import pack
 from shoal.postprocess.recentre import smallest_count
 from shoal.queries import Curator, Relative, Shells, Voronoi

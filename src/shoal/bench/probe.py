@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from shoal.algorithms.analysis import grid_bias, grid_variance, lloyd_error
+from shoal.algorithms.shared.su_error import grid_bias, grid_variance, lloyd_error
 from shoal.queries import Grid, NoisyCounts, SparseCounts
 from shoal.queries.questions import Histogram, Hold, Sums, WithoutNearest
 from shoal.queries.transcript import Entry

@@ -6,10 +6,10 @@ from typing import Any, Self, Unpack
 
 from shoal.accounting import Approx, Pure, budget_of
 from shoal.algorithms import SHARE_FOR_BOUNDS, Algorithm
-from shoal.algorithms.coreset import STRENGTH, CoresetSketch, smallest_epsilon
-from shoal.algorithms.coreset import CoresetKMeans as KMeansAlgorithm
-from shoal.algorithms.coreset import PrivateCoreset as CoresetAlgorithm
-from shoal.algorithms.small_ball import Search
+from shoal.algorithms.coreset.coreset import STRENGTH, CoresetSketch, smallest_epsilon
+from shoal.algorithms.coreset.coreset import CoresetKMeans as KMeansAlgorithm
+from shoal.algorithms.coreset.coreset import PrivateCoreset as CoresetAlgorithm
+from shoal.algorithms.coreset.small_ball import Search
 from shoal.errors import InfeasibleEpsilon
 from shoal.estimators.base import PrivateKMeans
 from shoal.estimators.fitting import PrivateEstimator

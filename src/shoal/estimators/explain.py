@@ -11,7 +11,7 @@ import numpy as np
 
 from shoal.accounting import Charge, NoGuarantee
 from shoal.algorithms import with_bounds
-from shoal.algorithms.best import USUAL_GROUPS
+from shoal.algorithms.kmeans.kmeans import USUAL_GROUPS
 from shoal.domain import Domain, Schema, Unit
 from shoal.domain.schema import Field
 from shoal.errors import InvalidInput, MostlyNoise

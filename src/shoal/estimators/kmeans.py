@@ -9,9 +9,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from shoal.accounting import Approx, Budget, Pure
 from shoal.algorithms import Algorithm
-from shoal.algorithms.best import CUT_COLUMNS, Best
+from shoal.algorithms.kmeans.kmeans import CUT_COLUMNS, Best
+from shoal.algorithms.kmeans.tree import TreeKMeans as TreeAlgorithm
 from shoal.algorithms.swap import SwapLloyd as SwapAlgorithm
-from shoal.algorithms.tree import TreeKMeans as TreeAlgorithm
 from shoal.domain import Domain
 from shoal.estimators.base import PrivateKMeans
 from shoal.estimators.parameters import Common, check_choice, check_count

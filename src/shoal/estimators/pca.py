@@ -11,7 +11,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_is_fitted
 
 from shoal.accounting import Accountant
-from shoal.algorithms.moments import PrincipalComponents
+from shoal.algorithms.column_stats import PrincipalComponents
 from shoal.domain import BoundsLike, Domain
 from shoal.domain.lattice import decode
 from shoal.domain.unit import Neighbours

@@ -6,7 +6,7 @@ from typing import Literal, Unpack
 
 from shoal.accounting import Approx, Pure
 from shoal.algorithms import Algorithm
-from shoal.algorithms.projected import ProjectedClustering, Route
+from shoal.algorithms.projected.projected import ProjectedClustering, Route
 from shoal.estimators.base import PrivateKMeans
 from shoal.estimators.parameters import Common, check_choice, check_count, check_noise
 from shoal.queries import Noise

@@ -11,7 +11,7 @@ from sklearn.base import OneToOneFeatureMixin
 from sklearn.utils.validation import check_is_fitted
 
 from shoal.accounting import Accountant
-from shoal.algorithms.moments import ColumnSpreads
+from shoal.algorithms.column_stats import ColumnSpreads
 from shoal.domain import BoundsLike
 from shoal.domain.unit import Neighbours
 from shoal.errors import InvalidInput, MostlyNoise

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from shoal.postprocess.sweeps import nearest
+from shoal.postprocess.lloyd_loops import nearest
 
 Array = npt.NDArray[np.float64]
 

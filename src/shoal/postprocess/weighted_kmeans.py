@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import InvalidInput
+from shoal.postprocess.lloyd_loops import nearest, sweep
 from shoal.postprocess.packing import pack
-from shoal.postprocess.sweeps import nearest, sweep
 
 Array = npt.NDArray[np.float64]
 T = TypeVar("T")

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.accounting import Approx, Pure
-from shoal.algorithms.coreset import PrivateCoreset
-from shoal.algorithms.points import Coreset
+from shoal.algorithms.coreset.coreset import PrivateCoreset
+from shoal.algorithms.synopses.coreset import Coreset
 from shoal.domain import Domain
 from shoal.errors import InvalidInput, InvalidRelease, ReplayMismatch
 from shoal.queries import ReplayCurator, Transcript

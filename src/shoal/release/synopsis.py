@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.algorithms import SYNOPSES, lookup
-from shoal.algorithms.synopsis import MakesSynopsis, Synopsis
+from shoal.algorithms.synopses.synopsis import MakesSynopsis, Synopsis
 from shoal.domain import Domain
 from shoal.errors import InvalidInput, InvalidRelease, ReplayMismatch
 from shoal.queries import ReplayCurator, Transcript

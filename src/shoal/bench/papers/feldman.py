@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from shoal.accounting import budget_of
-from shoal.algorithms.coreset import CoresetSketch, smallest_epsilon
+from shoal.algorithms.coreset.coreset import CoresetSketch, smallest_epsilon
 from shoal.bench.claims import Claim, Outcome, Verdict, better, slope
 from shoal.bench.experiment import Data, Experiment, Method, Quick, Sweep
 from shoal.bench.results import Results

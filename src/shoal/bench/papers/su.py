@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shoal.algorithms.analysis import smallest_epsilon
+from shoal.algorithms.shared.su_error import smallest_epsilon
 from shoal.bench.claims import Claim, better, bounds, near, no_worse, predicts, slope, steeper
 from shoal.bench.experiment import Data, Experiment, Method, Quick, Sweep
 from shoal.reporting.store import Record

@@ -15,12 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.accounting.plan import Plan, weighted
-from shoal.algorithms.clustering import Clustering
-from shoal.algorithms.cube_tree import Level, candidates, grow, leaves, levels_for
-from shoal.algorithms.local_swap import local_swap
-from shoal.algorithms.recovery import Recovery
-from shoal.algorithms.rows import count_rows, fewest_rows
-from shoal.algorithms.sparse_recovery import SparseRecovery
+from shoal.algorithms.projected.cube_tree import Level, candidates, grow, leaves, levels_for
+from shoal.algorithms.projected.recovery import Recovery
+from shoal.algorithms.projected.sparse_recovery import SparseRecovery
+from shoal.algorithms.shared.clustering import Clustering
+from shoal.algorithms.shared.local_swap import local_swap
+from shoal.algorithms.shared.row_count import count_rows, fewest_rows
 from shoal.errors import InvalidInput
 from shoal.postprocess import pack
 from shoal.postprocess.weighted_kmeans import weighted_kmeans

@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.accounting.plan import equal, portion
-from shoal.algorithms.clustering import Clustering
 from shoal.algorithms.lloyd import refine
-from shoal.algorithms.lsh_cells import Cells, Direction, combine
-from shoal.algorithms.rows import surely
+from shoal.algorithms.lsh_tree.cells import Cells, Direction, combine
+from shoal.algorithms.shared.clustering import Clustering
+from shoal.algorithms.shared.row_count import surely
 from shoal.postprocess import pack, recentre
 from shoal.postprocess.recentre import smallest_count
 from shoal.postprocess.weighted_kmeans import weighted_kmeans

@@ -12,12 +12,12 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from shoal.algorithms.bounds import bounded
-from shoal.algorithms.boxes import MASK_THETA, masked, threshold
 from shoal.algorithms.grid import MOST_DENSE_CELLS, GridSketch, effective_epsilon
-from shoal.algorithms.grid_counts import GridCounts
-from shoal.algorithms.rows import count_rows, rows_noise
-from shoal.algorithms.synopsis import box_variance
+from shoal.algorithms.kmeans.boxes import MASK_THETA, masked, threshold
+from shoal.algorithms.shared.bounds import bounded
+from shoal.algorithms.shared.row_count import count_rows, rows_noise
+from shoal.algorithms.synopses.grid_counts import GridCounts
+from shoal.algorithms.synopses.synopsis import box_variance
 from shoal.domain import Domain
 from shoal.errors import InvalidInput
 from shoal.postprocess.nearest import nearest_centre

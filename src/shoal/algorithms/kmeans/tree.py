@@ -13,12 +13,12 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from shoal.algorithms.boxes import Boxes, tree_points
-from shoal.algorithms.clustering import Clustering
-from shoal.algorithms.follow import Followed, follow
 from shoal.algorithms.grid import effective_epsilon
-from shoal.algorithms.rows import Rows
-from shoal.postprocess.fewer import fewer, join_to
+from shoal.algorithms.kmeans.boxes import Boxes, tree_points
+from shoal.algorithms.kmeans.centre_round import Followed, follow
+from shoal.algorithms.shared.clustering import Clustering
+from shoal.algorithms.shared.row_count import Rows
+from shoal.postprocess.merge_indistinguishable import fewer, join_to
 from shoal.postprocess.nearest import group_sums, nearest_centre
 from shoal.postprocess.weighted_kmeans import weighted_kmeans
 from shoal.queries import Curator, Voronoi

@@ -16,7 +16,7 @@ from scipy.ndimage import gaussian_filter
 
 from shoal.algorithms.grid import effective_epsilon, side_by_theta
 from shoal.postprocess import pack
-from shoal.postprocess.how_many import CostCurve, cost_curve
+from shoal.postprocess.choose_k import CostCurve, cost_curve
 from shoal.postprocess.nearest import group_sums, nearest_centre
 from shoal.postprocess.recentre import smallest_count
 from shoal.postprocess.weighted_kmeans import WeightedClustering, weighted_kmeans

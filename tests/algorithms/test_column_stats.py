@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.algorithms.moments import ColumnSpreads, PrincipalComponents
+from shoal.algorithms.column_stats import ColumnSpreads, PrincipalComponents
 from shoal.audit.pairs import pair_loss
 from shoal.audit.replay import check_cells
 from shoal.domain import STEPS, Bounds, Chunk

@@ -12,8 +12,8 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from shoal.algorithms.clustering import Clustering
-from shoal.algorithms.recovery import with_sizes, zero_of
+from shoal.algorithms.projected.recovery import with_sizes, zero_of
+from shoal.algorithms.shared.clustering import Clustering
 from shoal.postprocess import centre_sd, recentre
 from shoal.queries import (
     CoordinateMass,

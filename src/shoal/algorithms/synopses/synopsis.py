@@ -16,8 +16,8 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from shoal.algorithms.clustering import Clustering
-from shoal.algorithms.rows import surely
+from shoal.algorithms.shared.clustering import Clustering
+from shoal.algorithms.shared.row_count import surely
 from shoal.domain import Domain
 from shoal.postprocess import pack
 from shoal.postprocess.weighted_kmeans import WeightedClustering, weighted_kmeans

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from shoal.algorithms.clustering import Algorithm, Clustering, Sketched
+from shoal.algorithms.shared.clustering import Algorithm, Clustering, Sketched
 from shoal.domain import Bounds
 from shoal.domain.magnitude import BUCKETS, edges
 from shoal.errors import MostlyNoise

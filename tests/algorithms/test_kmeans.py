@@ -10,15 +10,15 @@ from sklearn.exceptions import NotFittedError
 
 from shoal import Accountant, DPLloyd, KMeans, SwapLloyd, TreeKMeans, verify
 from shoal.accounting import Pure
-from shoal.algorithms.best import Best, one_mean
-from shoal.algorithms.boxes import Boxes, masked_points, stand_out, tree_points
-from shoal.algorithms.follow import EDGES, Followed, distance_within, likeliest_signal
-from shoal.algorithms.rows import Rows
+from shoal.algorithms.kmeans.boxes import Boxes, masked_points, stand_out, tree_points
+from shoal.algorithms.kmeans.centre_round import EDGES, Followed, distance_within, likeliest_signal
+from shoal.algorithms.kmeans.kmeans import Best, one_mean
+from shoal.algorithms.kmeans.tree import merged
+from shoal.algorithms.shared.row_count import Rows
 from shoal.algorithms.swap import Round, swapped
-from shoal.algorithms.tree import merged
 from shoal.errors import InvalidInput, InvalidRelease
 from shoal.estimators.explain import explain
-from shoal.postprocess.fewer import fewer
+from shoal.postprocess.merge_indistinguishable import fewer
 from shoal.queries import NoisyCounts, ReplayCurator
 from shoal.queries.questions import Sums
 from shoal.release.checks import replay

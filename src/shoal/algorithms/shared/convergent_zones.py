@@ -7,7 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from shoal.algorithms.rows import surely
+from shoal.algorithms.shared.row_count import surely
 from shoal.queries import Curator, NoisySums
 
 Array = npt.NDArray[np.float64]

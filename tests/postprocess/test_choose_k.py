@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from shoal.postprocess.how_many import cost_curve
+from shoal.postprocess.choose_k import cost_curve
 
 
 def curve_of(places, weights, *, sd=1.0, n_points=None, most=6):

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from shoal.algorithms.synopsis import Lean, Synopsis, evenly
+from shoal.algorithms.synopses.synopsis import Lean, Synopsis, evenly
 from shoal.postprocess import pack
 from shoal.postprocess.k_variates import k_variates
 from shoal.postprocess.nearest import nearest_centre

@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from shoal.algorithms.clustering import Clustering
+from shoal.algorithms.shared.clustering import Clustering
 from shoal.postprocess import centre_sd, recentre
 from shoal.postprocess.recentre import smallest_count
 from shoal.queries import (

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.domain import Domain
-from shoal.postprocess.how_many import CostCurve
+from shoal.postprocess.choose_k import CostCurve
 from shoal.queries import Curator
 
 

@@ -13,8 +13,8 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from shoal.algorithms.bounds import SHARE_FOR_BOUNDS, estimate_bounds
-from shoal.algorithms.rows import surely
+from shoal.algorithms.shared.bounds import SHARE_FOR_BOUNDS, estimate_bounds
+from shoal.algorithms.shared.row_count import surely
 from shoal.domain import STEPS, Domain
 from shoal.postprocess import recentre
 from shoal.postprocess.recentre import smallest_count

@@ -14,9 +14,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from shoal.algorithms.bounds import bounded
-from shoal.algorithms.boxes import grown
-from shoal.algorithms.synopsis import Lean, Synopsis, evenly
+from shoal.algorithms.kmeans.boxes import grown
+from shoal.algorithms.shared.bounds import bounded
+from shoal.algorithms.synopses.synopsis import Lean, Synopsis, evenly
 from shoal.domain import Domain
 from shoal.queries import Curator, Tree
 

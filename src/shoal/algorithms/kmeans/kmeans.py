@@ -13,17 +13,17 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from shoal.algorithms.boxes import Boxes, masked_points, tree_points
-from shoal.algorithms.clustering import Clustering
-from shoal.algorithms.follow import CAUTIOUS_RADIUS, Followed, follow
-from shoal.algorithms.lsh_tree import lsh_start
-from shoal.algorithms.rows import Rows, count_rows_twice
+from shoal.algorithms.kmeans.boxes import Boxes, masked_points, tree_points
+from shoal.algorithms.kmeans.centre_round import CAUTIOUS_RADIUS, Followed, follow
+from shoal.algorithms.kmeans.tree import FOR_TREE, clustering_of, round_noise, search
+from shoal.algorithms.lsh_tree.lsh_tree import lsh_start
+from shoal.algorithms.shared.clustering import Clustering
+from shoal.algorithms.shared.row_count import Rows, count_rows_twice
 from shoal.algorithms.swap import SwapLloyd
-from shoal.algorithms.tree import FOR_TREE, clustering_of, round_noise, search
 from shoal.domain import Domain
 from shoal.errors import InvalidInput
 from shoal.postprocess import centre_sd, recentre
-from shoal.postprocess.how_many import CostCurve
+from shoal.postprocess.choose_k import CostCurve
 from shoal.queries import Curator, Voronoi
 
 Route: TypeAlias = Literal[
