@@ -7,7 +7,7 @@ import pytest
 
 from shoal.algorithms.grid import GridKMeans, GridSketch, side_by_k, side_by_theta
 from shoal.algorithms.hybrid import Hybrid
-from shoal.algorithms.lloyd import Lloyd, refine
+from shoal.algorithms.lloyd import Lloyd, noisy_lloyd
 from shoal.algorithms.merging import Merging
 from shoal.algorithms.shared.su_error import (
     best_cells,
@@ -165,7 +165,7 @@ def test_predicted_error_of_a_round_is_what_is_measured(behind_gate):
     for noise in ("laplace", "linf"):
         errors = []
         for seed in range(300):
-            found = refine(behind_gate(X, epsilon=0.5, seed=seed), start, (Fraction(1),), noise)
+            found = noisy_lloyd(behind_gate(X, epsilon=0.5, seed=seed), start, (Fraction(1),), noise)
             errors.append(((found.centres - start) ** 2).sum(axis=1).mean())
         sum_sd, count_sd = behind_gate(X, epsilon=0.5).noise_sd(cost=Fraction(1), noise=noise)
         predicted = lloyd_error(1000, 2, 2, sum_sd**2, count_sd**2)

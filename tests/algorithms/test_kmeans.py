@@ -11,14 +11,15 @@ from sklearn.exceptions import NotFittedError
 from shoal import Accountant, DPLloyd, KMeans, SwapLloyd, TreeKMeans, verify
 from shoal.accounting import Pure
 from shoal.algorithms.kmeans.boxes import Boxes, masked_points, stand_out, tree_points
-from shoal.algorithms.kmeans.centre_round import EDGES, Followed, distance_within, likeliest_signal
-from shoal.algorithms.kmeans.kmeans import Best, one_mean
-from shoal.algorithms.kmeans.tree import merged
-from shoal.algorithms.shared.row_count import Rows
+from shoal.algorithms.kmeans.centre_round import EDGES, RoundResult, distance_within, likeliest_signal
+from shoal.algorithms.kmeans.kmeans import KMeans as KMeansAlgorithm
+from shoal.algorithms.kmeans.kmeans import one_mean
+from shoal.algorithms.kmeans.tree import merge_to_k
+from shoal.algorithms.shared.row_count import RowCount
 from shoal.algorithms.swap import Round, swapped
 from shoal.errors import InvalidInput, InvalidRelease
 from shoal.estimators.explain import explain
-from shoal.postprocess.merge_indistinguishable import fewer
+from shoal.postprocess.merge_indistinguishable import merge_indistinguishable
 from shoal.queries import NoisyCounts, ReplayCurator
 from shoal.queries.questions import Sums
 from shoal.release.checks import replay
@@ -53,7 +54,7 @@ def test_every_route_spends_its_budget(route, behind_gate):
     n, d, k, epsilon, delta = ROUTES[route]
     X, centres = groups(n, d, k)
     curator = behind_gate(X, epsilon=epsilon, delta=delta)
-    found = Best(k, n_starts=4).run(curator)
+    found = KMeansAlgorithm(k, n_starts=4).run(curator)
     assert curator.transcript.notes[0].startswith(f"{route}:")
     spent = sum((charge.amount for charge in curator.transcript.charges), Fraction(0))
     assert curator.budget.amount * Fraction(99, 100) < spent <= curator.budget.amount
@@ -66,7 +67,7 @@ def test_every_route_spends_its_budget(route, behind_gate):
 def test_the_route_depends_on_public_values_only(behind_gate):
     X, _ = groups(5000, 2, 5)
     routes = {
-        Best(5).route(behind_gate(table, seed=seed), Rows(5000.0, 4800.0), Fraction(49, 50))
+        KMeansAlgorithm(5).route(behind_gate(table, seed=seed), RowCount(5000.0, 4800.0), Fraction(49, 50))
         for seed, table in enumerate([X, np.zeros((0, 2)), np.ones((7, 2))])
     }
     assert len(routes) == 1
@@ -152,7 +153,7 @@ def test_noise_alone_hardly_stands_out():
 
 def followed(centres, counts, count_sd):
     noise = np.full(centres.shape, 1e-4)
-    return Followed(centres, counts, noise, noise, count_sd, 1.0)
+    return RoundResult(centres, counts, noise, noise, count_sd, 1.0)
 
 
 def test_distances_are_read_off_shells():
@@ -214,35 +215,43 @@ def test_a_far_box_that_may_be_noise_takes_the_place_of_no_group():
     places = np.array([[-0.10], [-0.08], [0.00], [0.02], [0.95]])
     boxes = boxes_at(places, np.array([40.0, 40.0, 40.0, 40.0, 2.0]))
     rng = np.random.default_rng(0)
-    assert np.sort(boxes.groups(2, rng)[:, 0]) == pytest.approx([-0.09, 0.01])
-    assert boxes.least > 2.0
+    assert np.sort(boxes.centres_without_noise(2, rng)[:, 0]) == pytest.approx([-0.09, 0.01])
+    assert boxes.noise_floor > 2.0
     small = boxes_at(places, np.array([2.0, 2.0, 2.0, 2.0, 2.0]))  # no lighter than the others: a group
-    assert small.groups(2, rng).max() == pytest.approx(0.95)
+    assert small.centres_without_noise(2, rng).max() == pytest.approx(0.95)
 
 
 def test_a_false_centre_does_not_take_the_place_of_a_group():
     groups = np.array([[-0.5, -0.5], [-0.45, -0.45], [0.0, 0.5], [0.5, -0.5], [0.9, 0.9]])
     found = followed(groups, np.array([400.0, 400.0, 800.0, 800.0, 25.0]), count_sd=10.0)
-    centres = merged(found, 3, 2400.0, np.ones(2), np.random.default_rng(0))
+    centres = merge_to_k(found, 3, 2400.0, np.ones(2), np.random.default_rng(0))
     assert np.abs(centres - [0.9, 0.9]).max(axis=1).min() > 0.3
 
 
 def test_noise_that_sets_halves_of_a_group_apart_is_taken_off():
     places = np.array([[-0.3, 0.3], [0.3, -0.3], [0.65, 0.65], [0.85, 0.85]])
     found = followed(places, np.array([200.0, 200.0, 900.0, 900.0]), count_sd=10.0)
-    noisy = replace(found, unsure=np.vstack([np.full((2, 2), 0.15), np.full((2, 2), 1e-4)]))
+    noisy = replace(found, centre_variance=np.vstack([np.full((2, 2), 0.15), np.full((2, 2), 1e-4)]))
     rng = np.random.default_rng(0)
-    assert np.abs(merged(noisy, 3, 2200.0, np.ones(2), rng)).max(axis=1).min() < 1e-6
-    assert np.abs(merged(found, 3, 2200.0, np.ones(2), rng)).max(axis=1).min() > 0.2
+    assert np.abs(merge_to_k(noisy, 3, 2200.0, np.ones(2), rng)).max(axis=1).min() < 1e-6
+    assert np.abs(merge_to_k(found, 3, 2200.0, np.ones(2), rng)).max(axis=1).min() > 0.2
 
 
 def test_centres_that_noise_cannot_tell_apart_become_one():
     centres = np.array([[0.0, 0.0], [0.1, 0.0], [0.9, 0.9]])
     quiet, loud = np.full((3, 2), 1e-6), np.full((3, 2), 0.01)
-    assert fewer(centres, np.ones(3), quiet, np.ones(2)).tolist() == [0, 1, 2]
-    assert fewer(centres, np.ones(3), loud, np.ones(2)).tolist() == [0, 0, 2]
-    assert fewer(centres, np.ones(3), np.full((3, 2), 10.0), np.ones(2)).tolist() == [0, 0, 0]
-    assert fewer(centres, np.ones(3), np.full((3, 2), np.inf), np.ones(2)).tolist() == [0, 1, 2]
+    assert merge_indistinguishable(centres, np.ones(3), quiet, np.ones(2)).tolist() == [0, 1, 2]
+    assert merge_indistinguishable(centres, np.ones(3), loud, np.ones(2)).tolist() == [0, 0, 2]
+    assert merge_indistinguishable(centres, np.ones(3), np.full((3, 2), 10.0), np.ones(2)).tolist() == [
+        0,
+        0,
+        0,
+    ]
+    assert merge_indistinguishable(centres, np.ones(3), np.full((3, 2), np.inf), np.ones(2)).tolist() == [
+        0,
+        1,
+        2,
+    ]
 
 
 def test_a_swap_moves_a_spare_centre_to_a_group_that_needs_it():
@@ -264,10 +273,10 @@ def test_never_worse_than_one_noisy_mean(behind_gate):
         ours, one = [], []
         for seed in range(30):
             curator = behind_gate(X, epsilon=epsilon, seed=seed)
-            ours.append(ratio(X, Best(3, n_starts=2).run(curator).centres, np.zeros((1, 4))))
+            ours.append(ratio(X, KMeansAlgorithm(3, n_starts=2).run(curator).centres, np.zeros((1, 4))))
             alone = behind_gate(X, epsilon=epsilon, seed=1000 + seed, n_rows=150)
             one.append(
-                ratio(X, one_mean(alone, 1, Rows(150.0, 150.0), Fraction(1)).centres, np.zeros((1, 4)))
+                ratio(X, one_mean(alone, 1, RowCount(150.0, 150.0), Fraction(1)).centres, np.zeros((1, 4)))
             )
         error = np.hypot(np.std(ours), np.std(one)) / np.sqrt(30)
         assert np.mean(ours) <= 1.05 * np.mean(one) + 2 * error
@@ -281,8 +290,8 @@ def test_points_without_weight_still_give_centres():
 def test_a_replay_finds_the_same_notes(behind_gate):
     X, _ = groups(2000, 2, 2)
     curator = behind_gate(X)
-    first = Best(2, n_starts=2).run(curator)
-    again = Best(2, n_starts=2).run(ReplayCurator(curator.transcript))
+    first = KMeansAlgorithm(2, n_starts=2).run(curator)
+    again = KMeansAlgorithm(2, n_starts=2).run(ReplayCurator(curator.transcript))
     assert np.array_equal(first.centres, again.centres)
 
 
@@ -298,7 +307,7 @@ def apart(n, d, k, seed, spread=0.06):
 @pytest.mark.parametrize("k", [3, 5, 8])
 def test_groups_that_lie_apart_are_counted(behind_gate, d, k):
     curator = behind_gate(apart(12_000, d, k, seed=k, spread=0.05), seed=d)
-    found = Best("auto", n_starts=4, max_clusters=12).run(curator)
+    found = KMeansAlgorithm("auto", n_starts=4, max_clusters=12).run(curator)
     assert found.centres.shape == (k, d)
     assert found.curve.chosen == k
     assert len(found.curve.cost) == 12
@@ -314,7 +323,7 @@ def test_one_bell_is_one_group(behind_gate, shape, d):
     X = rng.normal(0, 1, (8000, d)) * (0.2 if shape == "round" else 0.06)
     if shape != "round":
         X[:, : 1 if shape == "long" else d] += rng.normal(0, 0.3, (8000, 1))
-    found = Best("auto", n_starts=2, max_clusters=8).run(behind_gate(np.clip(X, -1, 1)))
+    found = KMeansAlgorithm("auto", n_starts=2, max_clusters=8).run(behind_gate(np.clip(X, -1, 1)))
     assert found.curve.chosen <= 2
     assert found.curve.chosen == 1 or shape == "tilted"
 

@@ -12,7 +12,7 @@ from shoal.algorithms.genetic import Genetic
 from shoal.algorithms.grid import GridKMeans, GridSketch, GridSynopsis
 from shoal.algorithms.hybrid import Hybrid
 from shoal.algorithms.k_variates import KVariates
-from shoal.algorithms.kmeans.kmeans import Best
+from shoal.algorithms.kmeans.kmeans import KMeans
 from shoal.algorithms.kmeans.tree import TreeKMeans
 from shoal.algorithms.lsh_tree.lsh_tree import LSHTree
 from shoal.algorithms.medians import Medians
@@ -30,9 +30,9 @@ from shoal.errors import ReplayMismatch
 from shoal.queries import ReplayCurator, Voronoi
 
 ALGORITHMS = [
-    Best(4),
-    Best(1),
-    Best("auto", n_starts=2, max_clusters=6),
+    KMeans(4),
+    KMeans(1),
+    KMeans("auto", n_starts=2, max_clusters=6),
     TreeKMeans(3),
     TreeKMeans(1, n_starts=2),
     SwapLloyd(4),

@@ -128,6 +128,12 @@ def test_every_algorithm_comes_back_from_its_parameters(row):
     assert again == algorithm
 
 
+def test_a_class_that_was_renamed_is_still_called_as_before_in_files():
+    text = plain(REGISTRY["auto"].algorithm(3))
+    assert text["class"] == "Best"
+    assert from_plain(REGISTRY["auto"].algorithm, text).n_clusters == 3
+
+
 def test_every_partition_and_statistic_is_registered():
     """A new one that is not could be asked for, but its release could not be read back."""
     import shoal.queries.aggregates as aggregates

@@ -1,7 +1,7 @@
 """One published algorithm a file. Each asks a curator; none has ever seen a row."""
 
 from shoal.algorithms.lloyd import Lloyd
-from shoal.algorithms.registry import REGISTRY, SYNOPSES, Registered, Status, lookup
+from shoal.algorithms.registry import REGISTRY, SYNOPSES, AlgorithmInfo, Status, lookup
 from shoal.algorithms.shared.bounds import SHARE_FOR_BOUNDS, WithPrivateBounds, estimate_bounds, with_bounds
 from shoal.algorithms.shared.clustering import Algorithm, Clustering
 
@@ -10,9 +10,9 @@ __all__ = [
     "SHARE_FOR_BOUNDS",
     "SYNOPSES",
     "Algorithm",
+    "AlgorithmInfo",
     "Clustering",
     "Lloyd",
-    "Registered",
     "Status",
     "WithPrivateBounds",
     "estimate_bounds",

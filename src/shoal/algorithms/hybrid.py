@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Literal
 
 from shoal.algorithms.grid import GridSketch, effective_epsilon
-from shoal.algorithms.lloyd import refine
+from shoal.algorithms.lloyd import noisy_lloyd
 from shoal.algorithms.shared.clustering import Clustering
 from shoal.algorithms.shared.row_count import count_rows
 from shoal.algorithms.shared.su_error import grid_cells, grid_variance, lloyd_error, smallest_epsilon
@@ -53,7 +53,7 @@ class Hybrid:
         synopsis = self.sketch.ask(curator, n_rows, self.n_clusters, cost)
         found = synopsis.kmeans(self.n_clusters, curator.public_rng("starts on the grid"), self.n_starts)
         if refines:
-            return refine(curator, found.centres, (cost,), self.noise)
+            return noisy_lloyd(curator, found.centres, (cost,), self.noise)
         return clustering_on(curator, synopsis, found)
 
     def opens(self, curator: Curator, n_rows: float, rest: Fraction) -> bool:

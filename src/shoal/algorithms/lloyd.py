@@ -51,7 +51,7 @@ class Lloyd:
         """Ask for noisy sums around the current centres, and move the centres there."""
         costs = self.plan(curator)
         centres = pack(self.n_clusters, curator.domain.n_columns, curator.public_rng("starting centres"))
-        return refine(curator, centres, costs, self.noise)
+        return noisy_lloyd(curator, centres, costs, self.noise)
 
     def plan(self, curator: Curator) -> tuple[Fraction, ...]:
         """Cut the budget into rounds; "auto" pays for a count of rows first unless it is public."""
@@ -75,7 +75,9 @@ class Lloyd:
         return 2
 
 
-def refine(curator: Curator, centres: Array, costs: tuple[Fraction, ...], noise: Noise | None) -> Clustering:
+def noisy_lloyd(
+    curator: Curator, centres: Array, costs: tuple[Fraction, ...], noise: Noise | None
+) -> Clustering:
     """Run rounds of noisy Lloyd from public centres.
 
     Parameters

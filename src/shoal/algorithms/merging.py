@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.accounting.plan import Plan, equal, weighted
-from shoal.algorithms.lloyd import refine
+from shoal.algorithms.lloyd import noisy_lloyd
 from shoal.algorithms.shared.clustering import Clustering
 from shoal.postprocess import pack
 from shoal.postprocess.merge import Merge, merge, merge_weights
@@ -58,7 +58,7 @@ class Merging:
         over = self.variant.endswith("_nk")
         n_centres = self.n_clusters * (self.factor if over else 1)
         start = pack(n_centres, curator.domain.n_columns, curator.public_rng("starting centres"))
-        found = refine(curator, start, self.plan(), self.noise)
+        found = noisy_lloyd(curator, start, self.plan(), self.noise)
         return merge_to(found, self.n_clusters, self.merge, curator) if over else found
 
     def plan(self) -> Plan:

@@ -13,7 +13,7 @@ from shoal.algorithms.genetic import Genetic
 from shoal.algorithms.grid import GridKMeans, GridSynopsis
 from shoal.algorithms.hybrid import Hybrid
 from shoal.algorithms.k_variates import KVariates
-from shoal.algorithms.kmeans.kmeans import Best
+from shoal.algorithms.kmeans.kmeans import KMeans
 from shoal.algorithms.kmeans.tree import TreeKMeans
 from shoal.algorithms.lloyd import Lloyd
 from shoal.algorithms.lsh_tree.lsh_tree import LSHTree
@@ -38,7 +38,7 @@ class Status(Enum):
 
 
 @dataclass(frozen=True)
-class Registered:
+class AlgorithmInfo:
     """One row of the table of algorithms.
 
     Parameters
@@ -71,19 +71,19 @@ class Registered:
     parameters: tuple[tuple[str, Any], ...] = ()
 
 
-REGISTRY: dict[str, Registered] = {
-    row.name: row
-    for row in (
-        Registered(
+REGISTRY: dict[str, AlgorithmInfo] = {
+    info.name: info
+    for info in (
+        AlgorithmInfo(
             name="auto",
             estimator="KMeans",
             paper="Shoal: a synopsis, then rounds that follow the rows",
             status=Status.PROVEN,
             condition="public bounds; what is chosen is read off public facts and noisy answers alone",
             proof="docs/proofs/best.md",
-            algorithm=Best,
+            algorithm=KMeans,
         ),
-        Registered(
+        AlgorithmInfo(
             name="tree",
             estimator="TreeKMeans",
             paper="Shoal, on Zhang et al. 2016 (PrivTree)",
@@ -93,7 +93,7 @@ REGISTRY: dict[str, Registered] = {
             proof="docs/proofs/tree.md",
             algorithm=TreeKMeans,
         ),
-        Registered(
+        AlgorithmInfo(
             name="swap",
             estimator="SwapLloyd",
             paper="Shoal: noisy Lloyd with noisy costs and free swaps",
@@ -102,7 +102,7 @@ REGISTRY: dict[str, Registered] = {
             proof="docs/proofs/swap.md",
             algorithm=SwapLloyd,
         ),
-        Registered(
+        AlgorithmInfo(
             name="lloyd",
             estimator="DPLloyd",
             paper="Blum et al. 2005; Su et al. 2016 (DPLloyd)",
@@ -111,7 +111,7 @@ REGISTRY: dict[str, Registered] = {
             proof="docs/proofs/lloyd.md",
             algorithm=Lloyd,
         ),
-        Registered(
+        AlgorithmInfo(
             name="grid",
             estimator="GridKMeans",
             paper="Su et al. 2016 (UG, EUG, EUGkM)",
@@ -121,7 +121,7 @@ REGISTRY: dict[str, Registered] = {
             proof="docs/proofs/grid.md",
             algorithm=GridKMeans,
         ),
-        Registered(
+        AlgorithmInfo(
             name="hybrid",
             estimator="HybridKMeans",
             paper="Su et al. 2016 (Hybrid)",
@@ -130,7 +130,7 @@ REGISTRY: dict[str, Registered] = {
             proof="docs/proofs/hybrid.md",
             algorithm=Hybrid,
         ),
-        Registered(
+        AlgorithmInfo(
             name="merging",
             estimator="MergingKMeans",
             paper="Ni et al. 2018 (DP-KCCM)",
@@ -139,7 +139,7 @@ REGISTRY: dict[str, Registered] = {
             proof="docs/proofs/merging.md",
             algorithm=Merging,
         ),
-        Registered(
+        AlgorithmInfo(
             name="genetic",
             estimator="GeneticKMeans",
             paper="Zhang et al. 2013 (PrivGene); Su et al. 2016 (PGkM)",
@@ -149,7 +149,7 @@ REGISTRY: dict[str, Registered] = {
             proof="docs/proofs/genetic.md",
             algorithm=Genetic,
         ),
-        Registered(
+        AlgorithmInfo(
             name="sample-aggregate",
             estimator="SampleAggregateKMeans",
             paper="Mohan et al. 2012 (GUPT); Su et al. 2016 (GkM, GkM-3K)",
@@ -159,7 +159,7 @@ REGISTRY: dict[str, Registered] = {
             proof="docs/proofs/sample_aggregate.md",
             algorithm=SampleAggregate,
         ),
-        Registered(
+        AlgorithmInfo(
             name="convergent",
             estimator="ConvergentKMeans",
             paper="Lu and Shen 2020",
@@ -169,7 +169,7 @@ REGISTRY: dict[str, Registered] = {
             proof="docs/proofs/convergent.md",
             algorithm=Convergent,
         ),
-        Registered(
+        AlgorithmInfo(
             name="projected",
             estimator="ProjectedKMeans",
             paper="Balcan et al. 2017",
@@ -180,7 +180,7 @@ REGISTRY: dict[str, Registered] = {
             proof="docs/proofs/projected.md",
             algorithm=ProjectedClustering,
         ),
-        Registered(
+        AlgorithmInfo(
             name="lsh-tree",
             estimator="LSHTreeKMeans",
             paper="Chang et al. 2021; Google's LSH tree",
@@ -190,7 +190,7 @@ REGISTRY: dict[str, Registered] = {
             proof="docs/proofs/lsh_tree.md",
             algorithm=LSHTree,
         ),
-        Registered(
+        AlgorithmInfo(
             name="subcluster",
             estimator="SubClusterKMeans",
             paper="Joshi and Thakkar 2022",
@@ -200,7 +200,7 @@ REGISTRY: dict[str, Registered] = {
             proof="docs/proofs/subcluster.md",
             algorithm=SubCluster,
         ),
-        Registered(
+        AlgorithmInfo(
             name="medians",
             estimator="KMedians",
             paper="Balcan et al. 2017; Feldman et al. 2009 (k-medians)",
@@ -209,7 +209,7 @@ REGISTRY: dict[str, Registered] = {
             proof="docs/proofs/medians.md",
             algorithm=Medians,
         ),
-        Registered(
+        AlgorithmInfo(
             name="convergent-published",
             estimator="ConvergentKMeans",
             paper="Lu and Shen 2020",
@@ -219,7 +219,7 @@ REGISTRY: dict[str, Registered] = {
             algorithm=Published,
             parameters=(("published", True),),
         ),
-        Registered(
+        AlgorithmInfo(
             name="subcluster-published",
             estimator="SubClusterKMeans",
             paper="Joshi and Thakkar 2022",
@@ -229,7 +229,7 @@ REGISTRY: dict[str, Registered] = {
             algorithm=Published,
             parameters=(("published", True),),
         ),
-        Registered(
+        AlgorithmInfo(
             name="k-variates",
             estimator="KVariates",
             paper="Nock et al. 2016 (k-variates++)",
@@ -239,7 +239,7 @@ REGISTRY: dict[str, Registered] = {
             proof="docs/proofs/k_variates.md",
             algorithm=KVariates,
         ),
-        Registered(
+        AlgorithmInfo(
             name="coreset",
             estimator="CoresetKMeans",
             paper="Feldman et al. 2017 (PRIVATE-K-MEAN); Nissim et al. 2016 (SMALL-BALL)",
@@ -253,11 +253,11 @@ REGISTRY: dict[str, Registered] = {
 }
 
 
-SYNOPSES: dict[str, Registered] = {
-    row.name: row
-    for row in (
+SYNOPSES: dict[str, AlgorithmInfo] = {
+    info.name: info
+    for info in (
         replace(REGISTRY["grid"], estimator="GridSynopsis", algorithm=GridSynopsis),
-        Registered(
+        AlgorithmInfo(
             name="masked-grid",
             estimator="MaskedGridSynopsis",
             paper="Shoal: a finer grid than Su et al. 2016, less what does not stand out",
@@ -279,7 +279,7 @@ SYNOPSES: dict[str, Registered] = {
 """What can be released once and asked for free, with what is known of its privacy."""
 
 
-def lookup(name: str, among: dict[str, Registered] = REGISTRY) -> Registered:
+def lookup(name: str, among: dict[str, AlgorithmInfo] = REGISTRY) -> AlgorithmInfo:
     """Return the row of an algorithm, or say which names are near.
 
     Examples

@@ -18,7 +18,7 @@ from shoal.accounting.plan import equal, portion
 from shoal.algorithms.kmeans.centre_round import CAUTIOUS_RADIUS, EDGES, distance_within
 from shoal.algorithms.lsh_tree.lsh_tree import lsh_start
 from shoal.algorithms.shared.clustering import Clustering
-from shoal.algorithms.shared.row_count import Rows
+from shoal.algorithms.shared.row_count import RowCount
 from shoal.postprocess import pack
 from shoal.postprocess.recentre import smallest_count
 from shoal.queries import Curator, Relative, Shells, Voronoi
@@ -86,14 +86,14 @@ class SwapLloyd:
         assert found is not None
         if rounds > 1:  # no swap happens between the last two, so they can be averaged
             centres = (1 - _LAST) * before + _LAST * centres
-        rows = Rows.of(curator, found.counts.sum(), found.count_sd * math.sqrt(k))
+        rows = RowCount.of(curator, found.counts.sum(), found.count_sd * math.sqrt(k))
         return Clustering(
             centres=Voronoi(centres).centres,
             sizes=found.counts,
             centre_sd=found.centre_sd,
             size_sd=found.count_sd,
             n_iter=rounds,
-            predicted_sd=found.predicted_sd * k / rows.surely,
+            predicted_sd=found.predicted_sd * k / rows.at_least,
             domain=curator.domain,
         )
 

@@ -54,9 +54,9 @@ def everything(delta: float = 0.0) -> tuple[Method, ...]:
     'KMeans'
     """
     methods: list[Method] = []
-    for name, row in REGISTRY.items():
-        if row.status is not Status.CLAIMED_ONLY:
-            methods += _VARIANTS.get(name, (Method.of(row.estimator, name),))
+    for name, info in REGISTRY.items():
+        if info.status is not Status.CLAIMED_ONLY:
+            methods += _VARIANTS.get(name, (Method.of(info.estimator, name),))
     return (*methods, *(PEERS if delta == 0 else ()))
 
 
@@ -84,8 +84,8 @@ def _estimator(algorithm: str) -> Any:
     """Return the estimator of an algorithm, or of one to compare with; None if there is none."""
     if algorithm == BLOCKS:
         return BlockCoresets
-    row = REGISTRY.get(algorithm)
-    return getattr(shoal.estimators, row.estimator, None) if row else None
+    info = REGISTRY.get(algorithm)
+    return getattr(shoal.estimators, info.estimator, None) if info else None
 
 
 def fit(

@@ -128,13 +128,13 @@ class Job:
         if self.synopsis and self.algorithm not in SYNOPSES:
             wanted = ", ".join(SYNOPSES)
             raise InvalidInput(f"--synopsis is for --algorithm {wanted}; {self.algorithm!r} releases none")
-        row = lookup(self.algorithm, SYNOPSES if self.synopsis else REGISTRY)
-        kind = getattr(shoal, row.estimator)
+        info = lookup(self.algorithm, SYNOPSES if self.synopsis else REGISTRY)
+        kind = getattr(shoal, info.estimator)
         known = kind._get_param_names()
         for name in self.parameters:
             if name not in known:
                 raise InvalidInput(f"algorithm {self.algorithm!r} has no parameter {name!r}")
-        return kind(**{**self.parameters, **dict(row.parameters)})
+        return kind(**{**self.parameters, **dict(info.parameters)})
 
 
 def read_job(*, table: str, config: Path | None, **given: Any) -> Job:

@@ -141,12 +141,12 @@ def algorithms(as_json: bool) -> None:
     if as_json:
         words = ("name", "estimator", "paper", "condition", "proof")
         rows = REGISTRY.values()
-        write_json([{w: getattr(row, w) for w in words} | {"status": row.status.value} for row in rows])
+        write_json([{w: getattr(info, w) for w in words} | {"status": info.status.value} for info in rows])
         return
     from rich.console import Console
     from rich.table import Table
 
     table = Table("--algorithm", "class", "paper", "status", "on condition that")
-    for row in REGISTRY.values():
-        table.add_row(row.name, row.estimator, row.paper, row.status.value, row.condition)
+    for info in REGISTRY.values():
+        table.add_row(info.name, info.estimator, info.paper, info.status.value, info.condition)
     Console().print(table)

@@ -132,10 +132,10 @@ def explain(model: PrivateEstimator, columns: Sequence[str] | Schema, rows: floa
     # Where no error of a centre is known, the prediction for the whole has to do.
     worst = float(np.max(relative)) if np.isfinite(relative).all() else clustering.predicted_sd
     errors = relative * bounds.half_width if known else relative
-    row = model._row()
+    info = model._info()
     return Explanation(
-        algorithm=row.name,
-        status=row.status.value,
+        algorithm=info.name,
+        status=info.status.value,
         budget=budget.describe(),
         risk=risk_sentence(budget),
         charges=curator.transcript.charges,

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from shoal.accounting import Approx, Budget, Charge, Pure, budget_of
-from shoal.algorithms import Registered, lookup
+from shoal.algorithms import AlgorithmInfo, lookup
 from shoal.domain import STEPS, Domain, Unit
 from shoal.errors import InvalidInput, WeakDelta
 from shoal.estimators.parameters import (
@@ -75,7 +75,7 @@ class PrivateEstimator(CommonParameters, BaseEstimator):  # type: ignore[misc]
 
     def _certificate(self, algorithm: Any, domain: Domain, answered: Answered) -> Certificate:
         return Certificate.issue(
-            self._row(),
+            self._info(),
             answered.transcript,
             domain,
             algorithm=algorithm,
@@ -96,7 +96,7 @@ class PrivateEstimator(CommonParameters, BaseEstimator):  # type: ignore[misc]
         """Return the budget to spend, which may promise more than was asked for. Public facts decide."""
         return budget
 
-    def _row(self) -> Registered:
+    def _info(self) -> AlgorithmInfo:
         """Return what is known of the algorithm."""
         return lookup(self._registered)
 

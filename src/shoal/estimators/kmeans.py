@@ -9,7 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from shoal.accounting import Approx, Budget, Pure
 from shoal.algorithms import Algorithm
-from shoal.algorithms.kmeans.kmeans import CUT_COLUMNS, Best
+from shoal.algorithms.kmeans.kmeans import CUT_COLUMNS
+from shoal.algorithms.kmeans.kmeans import KMeans as KMeansAlgorithm
 from shoal.algorithms.kmeans.tree import TreeKMeans as TreeAlgorithm
 from shoal.algorithms.swap import SwapLloyd as SwapAlgorithm
 from shoal.domain import Domain
@@ -98,14 +99,14 @@ class KMeans(PrivateKMeans):
 
     def _algorithm(self, budget: Pure | Approx) -> Algorithm:  # noqa: ARG002
         k = self.n_clusters
-        return Best(
+        return KMeansAlgorithm(
             n_clusters="auto" if k == "auto" else check_count(k, "n_clusters"),
             n_starts=check_count(self.n_starts, "n_starts"),
             max_clusters=check_count(self.max_clusters, "max_clusters"),
         )
 
     def _settle(self, budget: Budget, domain: Domain) -> Budget:
-        Best(self.n_clusters).check(domain)  # before bounds are paid for
+        KMeansAlgorithm(self.n_clusters).check(domain)  # before bounds are paid for
         # A shared accountant counts in its own currency, where a pure epsilon would be dear.
         if isinstance(budget, Approx) and self.budget is None and domain.n_columns <= CUT_COLUMNS:
             return Pure(budget.epsilon)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 from shoal.accounting import Budget, NoGuarantee, budget_of
-from shoal.algorithms import Registered, lookup
+from shoal.algorithms import AlgorithmInfo, lookup
 from shoal.algorithms.published import Published
 from shoal.errors import InvalidInput
 from shoal.estimators.base import PrivateKMeans
@@ -30,8 +30,8 @@ class PublishedToo(PrivateKMeans):
             raise InvalidInput("published=True knows no weights: leave sample_weight out")
         return super().fit(X, y, sample_weight)
 
-    def _row(self) -> Registered:
-        return lookup(f"{self._registered}-published") if self.published else super()._row()
+    def _info(self) -> AlgorithmInfo:
+        return lookup(f"{self._registered}-published") if self.published else super()._info()
 
     def _plan(self) -> tuple[Budget, Any]:
         if not self.published:

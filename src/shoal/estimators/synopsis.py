@@ -7,7 +7,7 @@ from abc import abstractmethod
 from typing import Any, Literal, Self, Unpack
 
 from shoal.accounting import Approx, Pure, budget_of
-from shoal.algorithms import SYNOPSES, Registered, lookup
+from shoal.algorithms import SYNOPSES, AlgorithmInfo, lookup
 from shoal.algorithms.grid import GridSketch, Resolution
 from shoal.algorithms.grid import GridSynopsis as GridAlgorithm
 from shoal.algorithms.kmeans.boxes import MASK_THETA
@@ -62,7 +62,7 @@ class PrivateSynopsis(PrivateEstimator):
         k = check_count(self.n_clusters, "n_clusters")
         return GroupsOn(k, self._synopsis(k))
 
-    def _row(self) -> Registered:
+    def _info(self) -> AlgorithmInfo:
         return lookup(self._registered, SYNOPSES)
 
 

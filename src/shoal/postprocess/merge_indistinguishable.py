@@ -10,7 +10,9 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 
 
-def fewer(centres: Array, sizes: Array, variances: Array, stretch: Array) -> npt.NDArray[np.int64]:
+def merge_indistinguishable(
+    centres: Array, sizes: Array, variances: Array, stretch: Array
+) -> npt.NDArray[np.int64]:
     """Say which centres to make one of, so that the expected cost falls.
 
     For sizes n, m and noise variances v, w (summed over columns) keeping two centres apart costs
@@ -37,7 +39,7 @@ def fewer(centres: Array, sizes: Array, variances: Array, stretch: Array) -> npt
     Examples
     --------
     >>> places, noise = np.array([[0.0], [0.1], [0.9]]), np.full((3, 1), 0.01)
-    >>> fewer(places, np.ones(3), noise, np.ones(1))
+    >>> merge_indistinguishable(places, np.ones(3), noise, np.ones(1))
     array([0, 0, 2])
     """
     left = _Left.of(centres, sizes, variances, stretch)
@@ -51,20 +53,20 @@ def fewer(centres: Array, sizes: Array, variances: Array, stretch: Array) -> npt
     return left.group
 
 
-def join_to(
+def merge_ward(
     n_clusters: int, centres: Array, sizes: Array, variances: Array, stretch: Array
 ) -> npt.NDArray[np.int64]:
-    """Make fewer of noisy centres until so many are left: those first that cost the least as one (Ward).
+    """Join noisy centres until n_clusters are left: those first that cost the least as one (Ward).
 
     Two that are one on average seem apart by their noise, so that is taken off their squared distance.
-    Parameters and what is returned are those of :func:`fewer`.
+    Parameters and what is returned are those of :func:`merge_indistinguishable`.
 
     Examples
     --------
     >>> places, noise = np.array([[0.0], [0.4], [0.7]]), np.array([[0.1], [0.1], [0.0]])
-    >>> join_to(2, places, np.ones(3), noise, np.ones(1))
+    >>> merge_ward(2, places, np.ones(3), noise, np.ones(1))
     array([0, 0, 2])
-    >>> join_to(2, places, np.ones(3), 0 * noise, np.ones(1))
+    >>> merge_ward(2, places, np.ones(3), 0 * noise, np.ones(1))
     array([0, 1, 1])
     """
     left = _Left.of(centres, sizes, variances, stretch)
@@ -77,7 +79,7 @@ def join_to(
 
 @dataclass(eq=False)
 class _Left:
-    """Centres that are made fewer, two at a time."""
+    """Centres that are joined, two at a time."""
 
     points: Array
     noise: Array

@@ -74,7 +74,7 @@ def plain(value: Any, store: Arrays | None = None) -> Any:
     """
     if is_dataclass(value) and not isinstance(value, type):
         content = {f.name: plain(getattr(value, f.name), store) for f in fields(value)}
-        return {TAG: type(value).__name__, **content}
+        return {TAG: stored_name(type(value)), **content}
     if isinstance(value, np.ndarray):
         if store is None or 0 < value.size <= _LARGE:
             return plain(value.tolist())
@@ -92,6 +92,11 @@ def plain(value: Any, store: Arrays | None = None) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)  # JSON has no word for it
     return value
+
+
+def stored_name(kind: Any) -> str:
+    """Return what a class is called in files: its name, or `stored_as` where it had another one once."""
+    return str(getattr(kind, "stored_as", kind.__name__))
 
 
 def from_plain(wanted: Any, value: Any, store: Mapping[str, npt.NDArray[Any]] | None = None) -> Any:
@@ -140,7 +145,7 @@ def from_plain(wanted: Any, value: Any, store: Mapping[str, npt.NDArray[Any]] | 
 
 
 def _frozen(wanted: Any, value: Any, store: Mapping[str, npt.NDArray[Any]] | None) -> Any:
-    if not isinstance(value, dict) or value.get(TAG) != wanted.__name__:
+    if not isinstance(value, dict) or value.get(TAG) != stored_name(wanted):
         raise InvalidRelease(f"a {wanted.__name__} is wanted, got {_brief(value)}")
     known = {f.name: f for f in fields(wanted)}
     unknown = [name for name in value if name != TAG and name not in known]
@@ -156,7 +161,7 @@ def _member(members: tuple[Any, ...], value: Any, store: Mapping[str, npt.NDArra
     # Values say their class; the other members are told apart by trying them.
     if isinstance(value, dict) and TAG in value:
         for member in members:
-            if is_dataclass(member) and getattr(member, "__name__", None) == value[TAG]:
+            if is_dataclass(member) and stored_name(member) == value[TAG]:
                 return _frozen(member, value, store)
     for member in members:
         if not is_dataclass(member):
@@ -246,7 +251,7 @@ def _feed(state: Any, value: Any) -> None:
         state.update(f"<{value.dtype.str}{value.shape}>".encode())
         state.update(np.ascontiguousarray(value).tobytes())
     elif is_dataclass(value) and not isinstance(value, type):
-        state.update(f"{type(value).__name__}(".encode())
+        state.update(f"{stored_name(type(value))}(".encode())
         for f in fields(value):
             state.update(f"{f.name}=".encode())
             _feed(state, getattr(value, f.name))

@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from shoal.accounting import Approx, Budget, Charge, NoGuarantee, Pure, epsilon_of
-from shoal.algorithms import Algorithm, Registered, Status
+from shoal.algorithms import Algorithm, AlgorithmInfo, Status
 from shoal.domain import Domain, Unit
 from shoal.queries import Transcript
 from shoal.queries.plain import TAG, from_plain, plain
@@ -95,7 +95,7 @@ class Certificate:
     @classmethod
     def issue(
         cls,
-        row: Registered,
+        info: AlgorithmInfo,
         transcript: Transcript,
         domain: Domain,
         *,
@@ -107,7 +107,7 @@ class Certificate:
 
         Parameters
         ----------
-        row : Registered
+        info : AlgorithmInfo
             What is known of the algorithm.
         transcript : Transcript
             What was asked, answered and charged.
@@ -120,15 +120,15 @@ class Certificate:
         shared : bool
             Whether the fit drew on an accountant shared with others.
         """
-        promised = row.status is not Status.CLAIMED_ONLY and not isinstance(transcript.budget, NoGuarantee)
+        promised = info.status is not Status.CLAIMED_ONLY and not isinstance(transcript.budget, NoGuarantee)
         private = private_entropy and promised
         charges = transcript.charges
         spent = sum((c.amount for c in charges), Fraction(0))
         return cls(
-            algorithm=row.name,
-            paper=row.paper,
-            status=row.status.value,
-            condition=row.condition,
+            algorithm=info.name,
+            paper=info.paper,
+            status=info.status.value,
+            condition=info.condition,
             parameters=plain(algorithm),
             guarantee=_guarantee(transcript.budget, domain.unit) if private else _NONE,
             private=private,

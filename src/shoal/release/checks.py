@@ -210,12 +210,12 @@ def check_errors(release: Release, again: Release) -> str:
 def check_certificate(release: Release | SynopsisRelease | Part) -> str:
     """Check what the certificate states against the transcript."""
     certificate = release.certificate
-    row = lookup(certificate.algorithm, REGISTRY if isinstance(release, Release) else SYNOPSES)
+    info = lookup(certificate.algorithm, REGISTRY if isinstance(release, Release) else SYNOPSES)
     issued = Certificate.issue(
-        row,
+        info,
         release.transcript,
         release.domain,
-        algorithm=from_plain(row.algorithm, certificate.parameters),
+        algorithm=from_plain(info.algorithm, certificate.parameters),
         private_entropy="not private" not in release.transcript.entropy,
         shared=certificate.composition == SHARED,
     )

@@ -89,7 +89,7 @@ class Boxes:
         """
         return self._cluster(self.weights, n_clusters, rng, n_starts).centres
 
-    def groups(self, n_clusters: int, rng: np.random.Generator, n_starts: int = 20) -> Array:
+    def centres_without_noise(self, n_clusters: int, rng: np.random.Generator, n_starts: int = 20) -> Array:
         """Find centres of groups: a far box that may be noise is left out, and takes the place of none.
 
         Parameters are those of :meth:`centres`.
@@ -97,7 +97,7 @@ class Boxes:
         weights = self.weights
         for _ in range(_TRIES):
             found = self._cluster(weights, n_clusters, rng, n_starts)
-            light = found.masses < self.least
+            light = found.masses < self.noise_floor
             # Where groups are as small as that, they are not told from noise by their weight.
             if not 0 < np.maximum(found.masses[light], 0.0).sum() < _FEW_ROWS * weights.sum():
                 break
@@ -106,7 +106,7 @@ class Boxes:
         return found.centres
 
     @property
-    def least(self) -> float:
+    def noise_floor(self) -> float:
         """Rows that noise would hardly give any of n boxes: (ln n + 3) / epsilon."""
         return self.sd / math.sqrt(2) * (math.log(max(self.n_boxes, 2.0)) + 3)
 
@@ -131,7 +131,7 @@ class Boxes:
             stretch=self.stretch,
         )
 
-    def how_many(self, most: int, rng: np.random.Generator, n_starts: int = 20) -> CostCurve:
+    def choose_k(self, most: int, rng: np.random.Generator, n_starts: int = 20) -> CostCurve:
         """Find what 1, 2, ... groups cost, and how many there seem to be: for free.
 
         Parameters
@@ -162,7 +162,7 @@ class Boxes:
         common = squares.sum(axis=0) / max(float(mass.sum()), 1.0)
         return np.asarray(np.sqrt((squares + _PRIOR_ROWS * common) / (mass[:, np.newaxis] + _PRIOR_ROWS)))
 
-    def told_apart(self, n_clusters: int, rng: np.random.Generator, n_starts: int = 20) -> float:
+    def saved_share(self, n_clusters: int, rng: np.random.Generator, n_starts: int = 20) -> float:
         """Return the part of the cost of one mean that this many centres save: what boxes know of groups.
 
         Parameters
@@ -210,7 +210,7 @@ class Boxes:
         noise = np.bincount(labels, minlength=k) * self.sd**2
         both = (mass * size_sd**2 + sizes * noise) / (size_sd**2 + noise)
         # Boxes were kept for their weight, so noise alone may have made them: the round did not look for any.
-        both = np.where(known | (mass > _HEAVY * self.least), both, 0.0)
+        both = np.where(known | (mass > _HEAVY * self.noise_floor), both, 0.0)
         alone = known & (mass <= 0)
         return replace(
             self,
@@ -219,7 +219,7 @@ class Boxes:
             weights=np.append(weights * (np.maximum(both, 0.0) / some)[labels], sizes[alone]),
         )
 
-    def noise(self, centres: Array) -> tuple[Array, Array, float]:
+    def centre_errors(self, centres: Array) -> tuple[Array, Array, float]:
         """Return sizes of centres, the variance of their noise a column, and the noise of a size."""
         k = len(centres)
         labels = nearest_centre(self.places * self.stretch, centres * self.stretch)

@@ -44,7 +44,7 @@ _USUAL = 2.0
 
 
 @dataclass(frozen=True, eq=False)
-class Followed:
+class RoundResult:
     """What a round found.
 
     Parameters
@@ -55,7 +55,7 @@ class Followed:
         Noisy sizes of the clusters they were moved by.
     variances : ndarray of shape (k, d)
         Of the noise of each coordinate; infinite where a cluster is too small to move its centre.
-    unsure : ndarray of shape (k, d)
+    centre_variance : ndarray of shape (k, d)
         How far off a centre may be: less than its noise, where a step was not trusted and so not made.
     count_sd : float
         Standard deviation of the noise of a size.
@@ -66,7 +66,7 @@ class Followed:
     centres: Array
     counts: Array
     variances: Array
-    unsure: Array
+    centre_variance: Array
     count_sd: float
     typical_sd: float
 
@@ -76,7 +76,9 @@ class Followed:
         return self.counts >= smallest_count(self.count_sd)
 
 
-def follow(curator: Curator, centres: Array, spreads: Array, n_rows: float, cost: Fraction) -> Followed:
+def centre_round(
+    curator: Curator, centres: Array, spreads: Array, n_rows: float, cost: Fraction
+) -> RoundResult:
     """Move centres to the noisy means of their rows.
 
     Parameters
@@ -109,11 +111,11 @@ def follow(curator: Curator, centres: Array, spreads: Array, n_rows: float, cost
     shrunk = np.clip(steps * trust, -1.0, 1.0)
     moved = np.clip(centres + radii * shrunk, -1.0, 1.0)
     variances = radii**2 * (answer.sum_sd**2 + (steps * answer.count_sd) ** 2) / rows**2
-    return Followed(
+    return RoundResult(
         centres=np.where(known, moved, centres),
         counts=answer.counts,
         variances=np.where(known, variances, np.inf),
-        unsure=np.where(known, variances * trust, np.inf),
+        centre_variance=np.where(known, variances * trust, np.inf),
         count_sd=answer.count_sd,
         typical_sd=max(float(np.sqrt((radii**2).mean())), CAUTIOUS_RADIUS) * answer.sum_sd,
     )

@@ -9,16 +9,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 
 from shoal.algorithms.kmeans.boxes import Boxes, masked_points, tree_points
-from shoal.algorithms.kmeans.centre_round import CAUTIOUS_RADIUS, Followed, follow
-from shoal.algorithms.kmeans.tree import FOR_TREE, clustering_of, round_noise, search
+from shoal.algorithms.kmeans.centre_round import CAUTIOUS_RADIUS, RoundResult, centre_round
+from shoal.algorithms.kmeans.tree import FOR_TREE, predicted_noise, refine, to_clustering
 from shoal.algorithms.lsh_tree.lsh_tree import lsh_start
 from shoal.algorithms.shared.clustering import Clustering
-from shoal.algorithms.shared.row_count import Rows, count_rows_twice
+from shoal.algorithms.shared.row_count import RowCount, count_rows_twice
 from shoal.algorithms.swap import SwapLloyd
 from shoal.domain import Domain
 from shoal.errors import InvalidInput
@@ -39,7 +39,7 @@ CUT_COLUMNS = 15
 _ONE_MEAN_FEW, _ONE_MEAN_GRID, _ONE_MEAN, _ONE_MEAN_MANY = 1.0, 0.4, 0.25, 0.05
 # In few columns, a round costs more than it gives above the first; below the second, there is enough for
 # three centres a group.
-_NO_ROUND, _TWO_ROUNDS = 0.05, 0.02
+_NO_ROUND, _ONE_ROUND = 0.05, 0.02
 # Below these a tree (in few columns, in more) and cuts (for any groups, for few) fit rows better than a grid.
 _TREE_FEW, _TREE, _CUTS, _CUTS_FEW = 0.001, 0.01, 0.0035, 0.01
 _FEW_GROUPS = 4
@@ -59,7 +59,7 @@ USUAL_GROUPS = 4
 
 
 @dataclass(frozen=True)
-class Best:
+class KMeans:
     """Choose a start from public facts, then follow the rows.
 
     Parameters
@@ -73,6 +73,8 @@ class Best:
     counted : bool
         Whether to go the way of "auto" though a number is given: for rehearsals.
     """
+
+    stored_as: ClassVar[str] = "Best"  # what it was called when formats were fixed
 
     n_clusters: int | Literal["auto"]
     n_starts: int = 20
@@ -109,28 +111,30 @@ class Best:
                     return self._without_boxes(curator, k, rows, rest - share)
             case _:
                 share = rest * self._grid_share(curator, route)
-                points = masked_points(curator, rows.about, share)
+                points = masked_points(curator, rows.estimate, share)
         k, curve = self._groups(curator, points)
         left = rest - share
         if route == "grid":
-            rows = rows.and_again(curator, points.total, points.total_sd)
-            found = clustering_of(curator, self._only(curator, points, k), rows, n_iter=1)
+            rows = rows.capped_by(curator, points.total, points.total_sd)
+            found = to_clustering(curator, self._only(curator, points, k), rows, n_iter=1)
         elif route == "grid and one round":
-            centres = points.groups(k, curator.public_rng("starts on the boxes"), self.n_starts)
-            moved = follow(curator, centres, points.spreads(centres), rows.about, left)
-            found = clustering_of(curator, moved, rows, n_iter=1)
+            centres = points.centres_without_noise(
+                k, curator.public_rng("starts on the boxes"), self.n_starts
+            )
+            moved = centre_round(curator, centres, points.spreads(centres), rows.estimate, left)
+            found = to_clustering(curator, moved, rows, n_iter=1)
         else:
-            found = search(curator, points, k, rows, left, self.n_starts)
+            found = refine(curator, points, k, rows, left, self.n_starts)
         return replace(found, curve=curve)
 
-    def route(self, curator: Curator, rows: Rows, rest: Fraction) -> tuple[Route, str]:
+    def route(self, curator: Curator, rows: RowCount, rest: Fraction) -> tuple[Route, str]:
         """Choose from public and released values, and say why.
 
         Parameters
         ----------
         curator : Curator
             Knows the columns and the budget.
-        rows : Rows
+        rows : RowCount
             How many there are.
         rest : Fraction
             What is left of the budget.
@@ -138,7 +142,7 @@ class Best:
         d, auto = curator.domain.n_columns, self.counted or self.n_clusters == "auto"
         few = d <= _FEW_COLUMNS
         k = USUAL_GROUPS if self.n_clusters == "auto" else self.n_clusters
-        noise = round_noise(curator, k, rows, rest)
+        noise = predicted_noise(curator, k, rows, rest)
         groups = f"{'as for ' if auto else ''}{k} groups"
         about = f"{d} columns, {groups}, noise of a centre about {noise:.2g} of its radius"
         pure = curator.budget.currency == "epsilon"
@@ -161,7 +165,7 @@ class Best:
             return "tree", f"{about}: enough to grow a tree that fits the rows better than a grid"
         if few and noise > _NO_ROUND:
             return "grid", f"{about}: a round that follows the rows would cost more than it gives"
-        if few and noise > _TWO_ROUNDS:
+        if few and noise > _ONE_ROUND:
             return "grid and one round", f"{about}: enough to follow the rows once"
         return "grid and two rounds", f"{about}: enough to follow the rows of more centres than groups"
 
@@ -177,7 +181,7 @@ class Best:
         """Return how many groups were asked for, or as many as released boxes show."""
         if self.n_clusters != "auto":
             return self.n_clusters, None
-        curve = points.how_many(self.max_clusters, curator.public_rng("how many groups"), self.n_starts)
+        curve = points.choose_k(self.max_clusters, curator.public_rng("how many groups"), self.n_starts)
         curator.note(curve.why)
         return curve.chosen, curve
 
@@ -185,24 +189,24 @@ class Best:
         """Return whether boxes know of groups; in many columns they may know of none."""
         if curator.domain.n_columns <= CUT_COLUMNS:
             return True
-        saved = points.told_apart(k, curator.public_rng("what boxes tell"), max(1, self.n_starts // 4))
+        saved = points.saved_share(k, curator.public_rng("what boxes tell"), max(1, self.n_starts // 4))
         if saved < _BOXES_SAVE:
             curator.note(f"boxes save {saved:.0%} of the cost of one mean: they do not tell groups apart")
         return saved >= _BOXES_SAVE
 
-    def _without_boxes(self, curator: Curator, k: int, rows: Rows, rest: Fraction) -> Clustering:
-        if round_noise(curator, k, rows, rest) < _CUTS_LEFT:
+    def _without_boxes(self, curator: Curator, k: int, rows: RowCount, rest: Fraction) -> Clustering:
+        if predicted_noise(curator, k, rows, rest) < _CUTS_LEFT:
             return self._from_cuts(curator, k, rows, rest)
         return one_mean(curator, k, rows, rest)
 
-    def _only(self, curator: Curator, points: Boxes, k: int) -> Followed:
+    def _only(self, curator: Curator, points: Boxes, k: int) -> RoundResult:
         """Take centres from boxes alone, with the errors that their noise gives them."""
         rng = curator.public_rng("starts on the boxes")
-        centres = points.groups(k, rng, self.n_starts)
-        sizes, variances, size_sd = points.noise(centres)
-        return Followed(centres, sizes, variances, variances, size_sd, CAUTIOUS_RADIUS * size_sd)
+        centres = points.centres_without_noise(k, rng, self.n_starts)
+        sizes, variances, size_sd = points.centre_errors(centres)
+        return RoundResult(centres, sizes, variances, variances, size_sd, CAUTIOUS_RADIUS * size_sd)
 
-    def _from_cuts(self, curator: Curator, k: int, rows: Rows, rest: Fraction) -> Clustering:
+    def _from_cuts(self, curator: Curator, k: int, rows: RowCount, rest: Fraction) -> Clustering:
         start = lsh_start(curator, k, rest * _FOR_CUTS, n_starts=self.n_starts).leaves
         # Leaves come with their means; how far rows lie from them is left to the first round to find.
         narrow = np.full(start.means.shape, _LEAF_SPREAD**2)
@@ -215,7 +219,7 @@ class Best:
             float(start.counts.sum()),
             start.count_sd * math.sqrt(len(start.counts)),
         )
-        return search(curator, points, k, rows, rest * (1 - _FOR_CUTS), self.n_starts)
+        return refine(curator, points, k, rows, rest * (1 - _FOR_CUTS), self.n_starts)
 
 
 def most_noise(n_columns: int, pure: bool) -> float:
@@ -233,7 +237,7 @@ def most_noise(n_columns: int, pure: bool) -> float:
     return _ONE_MEAN_MANY if pure and n_columns > _TREE_COLUMNS else _ONE_MEAN
 
 
-def one_mean(curator: Curator, n_clusters: int, rows: Rows, rest: Fraction) -> Clustering:
+def one_mean(curator: Curator, n_clusters: int, rows: RowCount, rest: Fraction) -> Clustering:
     """Give all centres the noisy mean of all rows: where nothing can be told apart, nothing else is as good.
 
     Parameters
@@ -242,7 +246,7 @@ def one_mean(curator: Curator, n_clusters: int, rows: Rows, rest: Fraction) -> C
         Answers with noise.
     n_clusters : int
         How many centres come out; all are one.
-    rows : Rows
+    rows : RowCount
         How many there are.
     rest : Fraction
         What is left of the budget.
@@ -259,7 +263,7 @@ def one_mean(curator: Curator, n_clusters: int, rows: Rows, rest: Fraction) -> C
         centre_sd=np.repeat(spread, n_clusters, axis=0),
         size_sd=answer.count_sd,
         n_iter=1,
-        predicted_sd=n_clusters * answer.sum_sd / rows.surely,
+        predicted_sd=n_clusters * answer.sum_sd / rows.at_least,
         domain=curator.domain,
         merged_into=np.zeros(n_clusters, dtype=np.int64),
     )

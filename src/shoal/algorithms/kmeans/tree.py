@@ -15,10 +15,10 @@ import numpy.typing as npt
 
 from shoal.algorithms.grid import effective_epsilon
 from shoal.algorithms.kmeans.boxes import Boxes, tree_points
-from shoal.algorithms.kmeans.centre_round import Followed, follow
+from shoal.algorithms.kmeans.centre_round import RoundResult, centre_round
 from shoal.algorithms.shared.clustering import Clustering
-from shoal.algorithms.shared.row_count import Rows
-from shoal.postprocess.merge_indistinguishable import fewer, join_to
+from shoal.algorithms.shared.row_count import RowCount
+from shoal.postprocess.merge_indistinguishable import merge_indistinguishable, merge_ward
 from shoal.postprocess.nearest import group_sums, nearest_centre
 from shoal.postprocess.weighted_kmeans import weighted_kmeans
 from shoal.queries import Curator, Voronoi
@@ -61,12 +61,12 @@ class TreeKMeans:
     def run(self, curator: Curator) -> Clustering:
         """Grow a tree, cluster its boxes for free, follow the rows."""
         points = tree_points(curator, FOR_TREE)
-        rows = Rows.of(curator, points.total, points.total_sd)
-        return search(curator, points, self.n_clusters, rows, 1 - FOR_TREE, self.n_starts)
+        rows = RowCount.of(curator, points.total, points.total_sd)
+        return refine(curator, points, self.n_clusters, rows, 1 - FOR_TREE, self.n_starts)
 
 
-def search(
-    curator: Curator, points: Boxes, n_clusters: int, rows: Rows, rest: Fraction, n_starts: int
+def refine(
+    curator: Curator, points: Boxes, n_clusters: int, rows: RowCount, rest: Fraction, n_starts: int
 ) -> Clustering:
     """Turn released boxes into centres with what is left of the budget: a round, a merge, more rounds.
 
@@ -78,7 +78,7 @@ def search(
         The boxes.
     n_clusters : int
         How many centres.
-    rows : Rows
+    rows : RowCount
         Public or noisy number of rows.
     rest : Fraction
         Share of the budget.
@@ -86,22 +86,22 @@ def search(
         Starts of k-means on the boxes.
     """
     rng = curator.public_rng("starts on the boxes")
-    rows = rows.and_again(curator, points.total, points.total_sd)
-    shares = rounds(curator.domain.n_columns, round_noise(curator, n_clusters, rows, rest))
-    many = affordable(curator, n_clusters, rows.about, rest * shares[0])
+    rows = rows.capped_by(curator, points.total, points.total_sd)
+    shares = rounds(curator.domain.n_columns, predicted_noise(curator, n_clusters, rows, rest))
+    many = affordable(curator, n_clusters, rows.estimate, rest * shares[0])
     # Where there are more centres than groups, none is hard to find.
     starts = n_starts if many == n_clusters else max(1, n_starts // 4)
     centres = points.centres(many, rng, starts)
-    found = follow(curator, centres, points.spreads(centres), rows.about, rest * shares[0])
-    if points.sd * math.sqrt(len(points.weights) * many) < _CLEAR * rows.about:
+    found = centre_round(curator, centres, points.spreads(centres), rows.estimate, rest * shares[0])
+    if points.sd * math.sqrt(len(points.weights) * many) < _CLEAR * rows.estimate:
         points = points.moved_to(centres, found.centres, found.counts, found.count_sd)
-        centres = points.groups(n_clusters, rng, n_starts)
+        centres = points.centres_without_noise(n_clusters, rng, n_starts)
     else:
-        centres = merged(found, n_clusters, rows.about, points.stretch, rng)
+        centres = merge_to_k(found, n_clusters, rows.estimate, points.stretch, rng)
     for share in shares[1:]:
-        found = follow(curator, centres, points.spreads(centres), rows.about, rest * share)
+        found = centre_round(curator, centres, points.spreads(centres), rows.estimate, rest * share)
         centres = found.centres
-    return clustering_of(curator, found, rows, n_iter=len(shares))
+    return to_clustering(curator, found, rows, n_iter=len(shares))
 
 
 def rounds(n_columns: int, noise: float) -> tuple[Fraction, ...]:
@@ -116,9 +116,9 @@ def rounds(n_columns: int, noise: float) -> tuple[Fraction, ...]:
     return _THREE_ROUNDS if noise < _PLENTY or coarse else _TWO_ROUNDS
 
 
-def round_noise(curator: Curator, n_clusters: int, rows: Rows, rest: Fraction) -> float:
+def predicted_noise(curator: Curator, n_clusters: int, rows: RowCount, rest: Fraction) -> float:
     """Return the noise of a centre in radii, were all groups alike and all of a share spent on one round."""
-    return n_clusters * _sum_noise(curator, rest) / rows.surely
+    return n_clusters * _sum_noise(curator, rest) / rows.at_least
 
 
 def affordable(curator: Curator, n_clusters: int, n_rows: float, cost: Fraction) -> int:
@@ -133,7 +133,9 @@ def _sum_noise(curator: Curator, cost: Fraction) -> float:
     return math.sqrt((d + 2) * (d + 3) / 3) / effective_epsilon(curator, cost)
 
 
-def merged(found: Followed, n_clusters: int, rows: float, stretch: Array, rng: np.random.Generator) -> Array:
+def merge_to_k(
+    found: RoundResult, n_clusters: int, rows: float, stretch: Array, rng: np.random.Generator
+) -> Array:
     """Merge centres until k are left.
 
     Two ways are tried, k-means and joining what is nearest, and the one is taken that seems to cost less once
@@ -141,7 +143,7 @@ def merged(found: Followed, n_clusters: int, rows: float, stretch: Array, rng: n
 
     Parameters
     ----------
-    found : Followed
+    found : RoundResult
         Centres, more than k or as many.
     n_clusters : int
         How many are left.
@@ -156,12 +158,16 @@ def merged(found: Followed, n_clusters: int, rows: float, stretch: Array, rng: n
         return found.centres
     order = np.argsort(-found.counts, kind="stable")
     real = order[: max(n_clusters, n_real(found.counts[order], found.count_sd, rows))]
-    centres, sizes, noise = found.centres[real], np.maximum(found.counts[real], 1.0), found.unsure[real]
+    centres, sizes, noise = (
+        found.centres[real],
+        np.maximum(found.counts[real], 1.0),
+        found.centre_variance[real],
+    )
     if len(real) == n_clusters:
         return centres
     by_means = weighted_kmeans(centres, sizes, n_clusters, rng, stretch=stretch).centres
     groups = (
-        join_to(n_clusters, centres, sizes, noise, stretch),
+        merge_ward(n_clusters, centres, sizes, noise, stretch),
         nearest_centre(centres * stretch, by_means * stretch),
     )
     noise = (np.where(np.isfinite(noise), noise, 0.0) * stretch**2).sum(axis=1)
@@ -199,14 +205,16 @@ def _joined(
     return means, float(sizes @ (away - noise * (1 - sizes / mass[labels])))
 
 
-def clustering_of(curator: Curator, found: Followed, rows: Rows, n_iter: int) -> Clustering:
+def to_clustering(curator: Curator, found: RoundResult, rows: RowCount, n_iter: int) -> Clustering:
     """Turn the last round into what is released; centres that noise cannot tell apart become one."""
-    merged_into = fewer(found.centres, found.counts, found.unsure, curator.domain.stretch)
+    merged_into = merge_indistinguishable(
+        found.centres, found.counts, found.centre_variance, curator.domain.stretch
+    )
     weights = np.where(found.known, np.maximum(found.counts, 1.0), 1e-6)
     mass = np.bincount(merged_into, weights, len(weights))[merged_into, np.newaxis]
     sums = group_sums(merged_into, weights[:, np.newaxis] * found.centres, len(weights))
     noise = group_sums(merged_into, weights[:, np.newaxis] ** 2 * found.variances, len(weights))
-    rows = rows.and_again(curator, found.counts.sum(), found.count_sd * math.sqrt(len(weights)))
+    rows = rows.capped_by(curator, found.counts.sum(), found.count_sd * math.sqrt(len(weights)))
     if lost := len(weights) - len(np.unique(merged_into)):
         curator.note(f"{lost} of {len(weights)} groups made one with others: noise cannot tell them apart")
     return Clustering(
@@ -215,7 +223,7 @@ def clustering_of(curator: Curator, found: Followed, rows: Rows, n_iter: int) ->
         centre_sd=np.sqrt(noise[merged_into] / mass**2),
         size_sd=found.count_sd,
         n_iter=n_iter,
-        predicted_sd=found.typical_sd * len(weights) / rows.surely,
+        predicted_sd=found.typical_sd * len(weights) / rows.at_least,
         domain=curator.domain,
         merged_into=merged_into,
     )

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.accounting.plan import equal, portion
-from shoal.algorithms.lloyd import refine
+from shoal.algorithms.lloyd import noisy_lloyd
 from shoal.algorithms.lsh_tree.cells import Cells, Direction, combine
 from shoal.algorithms.shared.clustering import Clustering
 from shoal.algorithms.shared.row_count import surely
@@ -113,7 +113,7 @@ class LSHTree:
         share = Fraction(1, 2) if self.max_iter else Fraction(1)
         start = lsh_start(curator, self.n_clusters, share, n_starts=self.n_starts, noise=self.noise)
         if self.max_iter:
-            return refine(curator, start.centres, portion(equal(self.max_iter), 1 - share), self.noise)
+            return noisy_lloyd(curator, start.centres, portion(equal(self.max_iter), 1 - share), self.noise)
         leaves = start.leaves
         held = np.maximum(start.n_leaves, 1)
         spread = leaves.sum_sd * np.sqrt(held) / np.maximum(start.counts, 1.0)

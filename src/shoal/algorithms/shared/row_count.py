@@ -13,30 +13,30 @@ _SMALL, _AGAIN = 5.0, Fraction(1, 10)
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowCount:
     """A number of rows, public or noisy.
 
     Parameters
     ----------
-    about : float
+    estimate : float
         The number, at least 1.
-    surely : float
+    at_least : float
         How many there are at least, noise aside: for predicted errors.
     """
 
-    about: float
-    surely: float
+    estimate: float
+    at_least: float
 
     @classmethod
-    def of(cls, curator: Curator, noisy: float, sd: float) -> Rows:
+    def of(cls, curator: Curator, noisy: float, sd: float) -> RowCount:
         """Return the public number, or a noisy one with the standard deviation of its noise."""
         if curator.n_rows is not None:
             return cls(max(float(curator.n_rows), 1.0), max(float(curator.n_rows), 1.0))
         return cls(max(float(noisy), 1.0), surely(float(noisy), sd))
 
-    def and_again(self, curator: Curator, noisy: float, sd: float) -> Rows:
+    def capped_by(self, curator: Curator, noisy: float, sd: float) -> RowCount:
         """Return the same, sure of no more than another noisy number says: two are seldom large by chance."""
-        return Rows(self.about, min(self.surely, Rows.of(curator, noisy, sd).surely))
+        return RowCount(self.estimate, min(self.at_least, RowCount.of(curator, noisy, sd).at_least))
 
 
 def count_rows(curator: Curator, share: Fraction = SHARE_FOR_ROWS) -> tuple[float, Fraction]:
@@ -55,7 +55,7 @@ def count_rows(curator: Curator, share: Fraction = SHARE_FOR_ROWS) -> tuple[floa
     return float(max(noisy_rows, 1.0)), 1 - share
 
 
-def count_rows_twice(curator: Curator) -> tuple[Rows, Fraction]:
+def count_rows_twice(curator: Curator) -> tuple[RowCount, Fraction]:
     """Return the number of rows, counted again where the table is small, and the share that is left.
 
     What is done with a small table hangs on how small it is, and a fiftieth of the budget cannot tell.
@@ -68,12 +68,12 @@ def count_rows_twice(curator: Curator) -> tuple[Rows, Fraction]:
     n_rows, rest = count_rows(curator)
     sd = rows_noise(curator, rest)
     if n_rows >= _SMALL * sd:
-        return Rows.of(curator, n_rows, sd), rest
+        return RowCount.of(curator, n_rows, sd), rest
     again = float(curator.histogram(Grid.whole(curator.domain.n_columns), cost=_AGAIN).counts[0])
     precise = curator.count_sd(cost=_AGAIN)
     trust = sd**2 / (sd**2 + precise**2)
     both = trust * again + (1 - trust) * n_rows
-    return Rows.of(curator, both, precise * trust**0.5), rest - _AGAIN
+    return RowCount.of(curator, both, precise * trust**0.5), rest - _AGAIN
 
 
 def fewest_rows(curator: Curator, n_rows: float, rest: Fraction) -> float:
