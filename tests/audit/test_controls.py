@@ -272,6 +272,34 @@ def test_the_exact_audit_catches_blocks_that_are_charged_for_too_small_a_range(m
     assert not pair_loss(careless, pair.D, pair.D_prime).passed
 
 
+@pytest.mark.filterwarnings("ignore::shoal.errors.MostlyNoise")
+@pytest.mark.parametrize("seed", range(8))
+def test_equal_rows_are_no_reason_to_cry_wolf(seed):
+    # A block's search takes rows in their order, so rows that are equal must not change places.
+    rng = np.random.default_rng(seed)
+    D = rng.integers(-2, 3, (40, 2)) / 2
+    added = np.insert(D, rng.integers(40), D[rng.integers(40)], axis=0)
+    moved = np.vstack([np.delete(D, rng.integers(40), axis=0), [[1.0, -1.0]]])
+    for other, neighbours in ((added, "add-remove"), (moved, "replace")):
+        honest = blocky(blocks=4, neighbours=neighbours, random_state=seed).fit(D).release_.transcript
+        found = pair_loss(honest, D, other)
+        assert found.passed, found
+
+
+@pytest.mark.filterwarnings("ignore::shoal.errors.MostlyNoise")
+def test_blocks_by_position_are_still_caught(monkeypatch):
+    # Two rows a block: with a row more at the front, all others move up one place, and every block changes.
+    def by_position(question, columns, weights, drawn, *rest):
+        return exact(question, columns, weights, np.arange(len(drawn)) // 2 % question.n_blocks, *rest)
+
+    exact, D = blocks.exact_block_totals, np.repeat(np.tile([[-0.8, -0.8], [0.8, 0.8]], (10, 1)), 2, axis=0)
+    D_prime = np.vstack([D[:1], D])
+    transcript = blocky(blocks=20, random_state=0).fit(D).release_.transcript
+    assert pair_loss(transcript, D, D_prime).passed
+    monkeypatch.setattr("shoal.audit.pairs.exact_block_totals", by_position)
+    assert not pair_loss(transcript, D, D_prime).passed
+
+
 def test_replay_catches_blocks_that_are_aligned_to_each_other(monkeypatch):
     rows = np.random.default_rng(0).uniform(-1, 1, (60, 2))
     assert audit_replay(blocky(blocks=5), rows, seed=0).passed

@@ -3,9 +3,10 @@
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
-from shoal.audit.exact import CHANGES, pure_loss, renyi_loss
+from shoal.audit.exact import CHANGES, changes_of_one_row, pure_loss, renyi_loss
 from shoal.domain import Unit
 from shoal.errors import InvalidInput, LatticeTooCoarse
 from shoal.queries.aggregates import Change
@@ -80,6 +81,39 @@ def test_replace_within_one_cell_is_covered_for_gaussian_noise():
     law = design(change, Fraction(1, 10), "rho", Unit("replace"), "gaussian")
     sigma = law.blocks[0].parameter
     assert Fraction((2 * 8) ** 2 * 4) / (2 * sigma**2) <= law.amount
+
+
+WEIGHTED = [
+    Change(4, 0, weighted=True),
+    Change(3, 1, weighted=True),
+    Change(3, 2, weighted=True),
+    Change(3, 2, ball=True, weighted=True),
+    Change(3, 1, extras=("count", "cost"), weighted=True),
+    Change(3, 2, ball=True, extras=("count", "cost"), weighted=True),
+]
+
+
+def weighted_rows(change):
+    """Give what a row of every weight can add to its cell; a weight shrinks toward zero."""
+    for one in changes_of_one_row(change):
+        for weight in range(change.width + 1):
+            yield tuple(int(math.copysign(abs(v) * weight // change.width, v)) for v in one)
+
+
+@pytest.mark.parametrize("change", WEIGHTED, ids=str)
+@pytest.mark.parametrize("max_rows", [1, 3])
+def test_a_weighted_row_that_is_replaced_loses_what_is_charged_for_gaussian_noise(change, max_rows):
+    unit = Unit("replace", max_rows)
+    law = design(change, Fraction(1, 10), "rho", unit, "gaussian")
+    sigmas = np.repeat([float(b.parameter) for b in law.blocks], [b.n for b in law.blocks])
+    rows = np.array(sorted(set(weighted_rows(change)))) / sigmas
+    # In one cell the difference of two rows shows; in two cells both do.
+    within = ((rows[:, np.newaxis] - rows) ** 2).sum(axis=2).max() / 2
+    apart = (rows**2).sum(axis=1).max()
+    assert max(within, apart) * max_rows**2 <= float(law.amount) * (1 + 1e-9)
+    assert law.amount <= Fraction(1, 10)
+    # Not for nothing either: a fifth of the charge may be spare, for counts that cannot move with sums.
+    assert max(within, apart) * max_rows**2 >= float(law.amount) * 0.79
 
 
 @pytest.mark.parametrize("noise", ["linf", "cylinder"])

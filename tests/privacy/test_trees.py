@@ -106,6 +106,36 @@ def test_grown_trees_follow_the_law():
     assert statistic < 30  # 4 degrees of freedom: 5e-6
 
 
+def test_every_box_of_a_deep_tree_is_halved_by_its_law():
+    # An empty path reaches the clamp at its third level: -2 penalties are to count as -1, or the loss would
+    # grow with the depth. Two levels cannot tell.
+    law, n_levels, n = design_growth(1, Fraction(3, 10), "epsilon", Unit()), 3, 800
+    counts = np.array([30, 0, 0, 0, 0, 0, 0, 0])
+
+    def exact(active, level, deeper):
+        cells = counts.reshape(2**level, 2**deeper, -1).sum(axis=2)
+        return cells[active >> (n_levels - level)]
+
+    entropy, reached, halved = SeededEntropy(3), {}, {}
+    for _ in range(n):
+        leaves = set(zip(*(part.tolist() for part in law.grow(entropy, exact, n_levels)), strict=True))
+        todo = [(0, 0)]
+        while todo:
+            start, level = box = todo.pop()
+            if level == n_levels:
+                continue
+            reached[box] = reached.get(box, 0) + 1
+            if box not in leaves:
+                halved[box] = halved.get(box, 0) + 1
+                todo += [(start, level + 1), (start + 2 ** (n_levels - level - 1), level + 1)]
+    assert len(reached) == 7
+    for (start, level), times in reached.items():
+        inside = int(counts[start : start + 2 ** (n_levels - level)].sum())
+        p = chance_to_split(max(inside - level * law.penalty, -law.penalty), law.rate)
+        odd = (halved.get((start, level), 0) - times * p) / math.sqrt(times * p * (1 - p))
+        assert abs(odd) < 5, (start, level, odd)
+
+
 def test_people_and_replaced_rows_get_a_gentler_law():
     alone = design_growth(1, Fraction(1), "epsilon", Unit())
     many = design_growth(1, Fraction(1), "epsilon", Unit("replace", 3))

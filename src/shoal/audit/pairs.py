@@ -6,10 +6,11 @@ totals, by the gate's own code, say how much an answer can tell them apart.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
 from fractions import Fraction
 from functools import partial
+from itertools import takewhile
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -146,19 +147,45 @@ def _loss(curator: ReplayCurator, entry: Entry, before: Steps, after: Steps) -> 
 
 def block_shifts(question: BlockMeans, before: Chunk, after: Chunk, domain: Domain) -> Iterator[Steps]:
     """Give what the totals of blocks change by, for blocks drawn so that common rows drew the same ones."""
-    rng = np.random.default_rng(_DRAWN)
+    rng, common = np.random.default_rng(_DRAWN), common_rows(_keys(before), _keys(after))
     for _ in range(_DRAWN):
         seeds = rng.integers(2**63, size=question.n_blocks).astype(np.uint64)
-        drawn = rng.integers(question.n_blocks, size=after.n_rows)
-        left: dict[bytes, list[int]] = defaultdict(list)
-        for key, block in zip(_keys(after), drawn, strict=True):
-            left[key].append(int(block))
-        same = [left[key].pop() if left[key] else int(drawn[0]) for key in _keys(before)]
+        drawn, same = (rng.integers(question.n_blocks, size=chunk.n_rows) for chunk in (after, before))
+        for here, there, n in common:
+            same[here : here + n] = drawn[there : there + n]
         sums = [
             exact_block_totals(question, chunk.columns, chunk.weights, blocks, seeds, domain.stretch)
-            for chunk, blocks in ((before, np.array(same, dtype=np.int64)), (after, drawn))
+            for chunk, blocks in ((before, same), (after, drawn))
         ]
         yield (sums[1] - sums[0]).reshape(1, -1)
+
+
+def common_rows(before: Sequence[bytes], after: Sequence[bytes]) -> list[tuple[int, int, int]]:
+    """Return the rows that two tables share, as runs: where it starts in each, and how long it is.
+
+    A row keeps its place among the others, also where several are equal. Matched by value alone, equal rows
+    would change places, and a search in a block, which takes rows in their order, would go another way.
+
+    Examples
+    --------
+    >>> common_rows([b"a", b"b", b"a"], [b"a", b"b", b"b", b"a"])
+    [(0, 0, 2), (2, 3, 1)]
+    """
+    ahead = [*takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False))]
+    first = len(ahead)
+    rest, other = before[first:], after[first:]
+    behind = [*takewhile(lambda pair: pair[0] == pair[1], zip(rest[::-1], other[::-1], strict=False))]
+    last = len(behind)
+    # What is left is short where tables are neighbours, and this takes its square.
+    middle = SequenceMatcher(
+        None, rest[: len(rest) - last], other[: len(other) - last], autojunk=False
+    ).get_matching_blocks()
+    runs = [
+        (0, 0, first),
+        *((first + here, first + there, n) for here, there, n in middle),
+        (len(before) - last, len(after) - last, last),
+    ]
+    return [run for run in runs if run[2]]
 
 
 def _keys(chunk: Chunk) -> list[bytes]:
