@@ -14,7 +14,7 @@ from shoal.algorithms import estimate_bounds
 from shoal.domain import Bounds, Domain
 from shoal.domain.magnitude import BUCKETS, bucket, edges
 from shoal.errors import InvalidInput, MostlyNoise
-from shoal.queries.partitions import Marginal
+from shoal.queries.partitions.cells import Marginal
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False, min_value=-(2.0**63), max_value=2.0**63))

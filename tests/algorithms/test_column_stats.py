@@ -12,8 +12,8 @@ from shoal.audit.pairs import pair_loss
 from shoal.audit.replay import check_cells
 from shoal.domain import STEPS, Bounds, Chunk
 from shoal.queries import Ball, Box, Grid, Offset, Outer, ReplayCurator, RowStat, Squares, Voronoi
-from shoal.queries.moments import symmetric
-from shoal.queries.plain import digest, from_plain, plain
+from shoal.queries.gate.codec import digest, from_plain, plain
+from shoal.queries.statistics.second_moments import symmetric
 
 ALGORITHMS = [ColumnSpreads(), PrincipalComponents(1), PrincipalComponents(2)]
 STATS = [Squares(), Outer(Offset(np.full((1, 2), 0.25), Ball(1.5)))]
@@ -94,7 +94,7 @@ def test_many_rows_are_summed_in_parts(monkeypatch):
     for chunk in (Chunk(columns), Chunk(columns, weights)):
         whole = outer.exact_totals(Grid.whole(4), chunk, None)
         with monkeypatch.context() as patch:
-            patch.setattr("shoal.queries.moments._HELD", 77)
+            patch.setattr("shoal.queries.statistics.second_moments._HELD", 77)
             assert np.array_equal(outer.exact_totals(Grid.whole(4), chunk, None), whole)
 
 

@@ -17,9 +17,9 @@ from shoal.domain import Unit
 from shoal.errors import InvalidInput, MostlyNoise
 from shoal.estimators.explain import explain
 from shoal.queries import Ball, Box, Cubes, NoisySums, Projection
-from shoal.queries.aggregates import Change
-from shoal.queries.noise import Block, loss
+from shoal.queries.laws.noise import Block, loss
 from shoal.queries.questions import Histogram, Select, SparseHistogram, Sums
+from shoal.queries.statistics.aggregates import Change
 
 
 def groups(k, d, rows, seed=0, spread=0.05):

@@ -18,9 +18,9 @@ from shoal.mechanisms import (
     distinct_below,
     geometric_exp,
 )
-from shoal.queries.aggregates import Change
-from shoal.queries.noise import Block, NoiseLaw, design
-from shoal.queries.sparse import draw
+from shoal.queries.laws.noise import Block, NoiseLaw, design
+from shoal.queries.questions.sparse import draw
+from shoal.queries.statistics.aggregates import Change
 
 START = np.array([[-0.6, -0.6], [0.6, 0.6]])
 
@@ -181,7 +181,7 @@ def seeded_globally(entropy, n):
     return honest_law().draw(SeededEntropy(int(np.random.randint(2**31))), n)  # noqa: NPY002
 
 
-# Filtered histograms: what `shoal.queries.sparse.draw` must not do.
+# Filtered histograms: what `shoal.queries.questions.sparse.draw` must not do.
 
 
 def without_empty_cells(exact, n_cells, rate, threshold, entropy):

@@ -37,10 +37,11 @@ from shoal.audit.subject import Subject
 from shoal.domain import STEPS, Unit
 from shoal.errors import ReplayMismatch
 from shoal.mechanisms import SeededEntropy
-from shoal.queries import blocks, losses
-from shoal.queries.aggregates import Change
-from shoal.queries.blocks import BlockMeans
-from shoal.queries.choices import design_choice
+from shoal.queries.laws.choices import design_choice
+from shoal.queries.losses import cluster_cost as losses
+from shoal.queries.questions import blocks
+from shoal.queries.questions.blocks import BlockMeans
+from shoal.queries.statistics.aggregates import Change
 
 EPSILONS = [0.5, 1.0, 3.0]
 
@@ -242,7 +243,7 @@ def test_the_exact_audit_catches_a_sparse_grid_that_counts_a_row_twice(monkeypat
     pair = canary("corner")
     transcript = grid.fit(pair.D).release_.transcript
     assert pair_loss(transcript, pair.D, pair.D_prime).passed
-    from shoal.queries import sparse
+    from shoal.queries.questions import sparse
 
     exact = sparse.exact_cells
 
@@ -328,5 +329,5 @@ def test_the_law_audit_sees_the_noise_of_blocks(monkeypatch):
         nobody = np.empty((2, 0), np.float32), None, np.empty(0, np.int64), np.zeros(10_000, np.uint64)
         return (exact(question, *nobody).ravel() + drawn).astype(np.float64)
 
-    monkeypatch.setattr("shoal.queries.live.LiveCurator._block_totals", half)
+    monkeypatch.setattr("shoal.queries.gate.live.LiveCurator._block_totals", half)
     assert not audit_answers(model, 2, fits=120, seed=0).passed

@@ -12,7 +12,7 @@ from shoal.algorithms import SYNOPSES
 from shoal.algorithms.kmeans.boxes import stand_out
 from shoal.errors import InvalidInput, InvalidRelease, MostlyNoise
 from shoal.estimators.explain import explain
-from shoal.queries.plain import digest
+from shoal.queries.gate.codec import digest
 from shoal.release import SynopsisRelease
 
 KINDS = [GridSynopsis, MaskedGridSynopsis, PrivTreeSynopsis]

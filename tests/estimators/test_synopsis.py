@@ -10,7 +10,7 @@ from sklearn.base import clone
 from shoal import Accountant, GridKMeans, GridSynopsis, verify
 from shoal.algorithms.grid import MOST_DENSE_CELLS, GridSketch
 from shoal.errors import InvalidInput, InvalidRelease, MostlyNoise
-from shoal.queries.plain import digest
+from shoal.queries.gate.codec import digest
 from shoal.release import SynopsisRelease
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from shoal.domain import STEPS, Bounds, Chunk, Domain
 from shoal.errors import InvalidInput
 from shoal.queries import CoordinateMass, Grid, Picked
-from shoal.queries.losses import WIDTH
+from shoal.queries.losses.cluster_cost import WIDTH
 
 value = st.sampled_from([-1.0, 1.0, 0.0, 1 / STEPS, np.nan, np.inf, 7.0]) | st.floats(-1.2, 1.2)
 

@@ -13,9 +13,9 @@ from shoal.algorithms.coreset.coreset import schedule
 from shoal.audit.choices import choice_probabilities
 from shoal.domain import STEPS, Chunk, Unit
 from shoal.queries import BoxCount, GoodRadius, Region, Windows, WindowSize
-from shoal.queries.choices import design_choice
-from shoal.queries.held import exact_without_nearest
-from shoal.queries.losses import WIDTH
+from shoal.queries.laws.choices import design_choice
+from shoal.queries.losses.cluster_cost import WIDTH
+from shoal.queries.questions.materialised import exact_without_nearest
 
 # Few places, so that ties, duplicates and full balls abound.
 place = st.sampled_from([-STEPS, -STEPS // 2, -1, 0, 1, STEPS // 2, STEPS])

@@ -9,8 +9,8 @@ import pytest
 from shoal.audit.exact import CHANGES, changes_of_one_row, pure_loss, renyi_loss
 from shoal.domain import Unit
 from shoal.errors import InvalidInput, LatticeTooCoarse
-from shoal.queries.aggregates import Change
-from shoal.queries.noise import BALL_NOISES, NOISES, design, loss
+from shoal.queries.laws.noise import BALL_NOISES, NOISES, design, loss
+from shoal.queries.statistics.aggregates import Change
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=str)

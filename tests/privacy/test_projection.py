@@ -9,18 +9,9 @@ from hypothesis import strategies as st
 
 from shoal.domain import STEPS, Bounds, Domain
 from shoal.errors import InvalidInput
-from shoal.queries import (
-    ClusterCost,
-    Grid,
-    Projected,
-    ProjectedLoss,
-    Projection,
-    Value,
-    Voronoi,
-    kernels,
-    reference,
-)
-from shoal.queries.losses import WIDTH
+from shoal.queries import ClusterCost, Grid, Projected, ProjectedLoss, Projection, Value, Voronoi, kernels
+from shoal.queries.kernels import reference
+from shoal.queries.losses.cluster_cost import WIDTH
 
 entry = st.sampled_from([-1.0, 0.0, 1.0, 1 / STEPS]) | st.floats(-1, 1)
 cell = st.sampled_from([-1.0, 1.0, 0.0, 1 / STEPS, np.nan, np.inf, 7.0]) | st.floats(-1.2, 1.2)

@@ -20,9 +20,9 @@ from shoal.queries import (
     Voronoi,
     WithCost,
     kernels,
-    relative_kernels,
 )
-from shoal.queries.windows import BoxCount, Windows, WindowSize
+from shoal.queries.kernels import relative as relative_kernels
+from shoal.queries.losses.windows import BoxCount, Windows, WindowSize
 
 CELLS = Voronoi(np.array([[-0.5, -0.5], [0.5, 0.5], [0.0, 0.0]]))
 

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from shoal.accounting import budget_of
 from shoal.domain import STEPS, Bounds, Chunk, Domain, Unit, to_steps
 from shoal.errors import BudgetExceeded, InvalidBudget, InvalidInput
-from shoal.queries import ClusterCost, RehearsalCurator, ReplayCurator, kernels, reference
-from shoal.queries.choices import choice_loss, design_choice
-from shoal.queries.losses import WIDTH
+from shoal.queries import ClusterCost, RehearsalCurator, ReplayCurator, kernels
+from shoal.queries.kernels import reference
+from shoal.queries.laws.choices import choice_loss, design_choice
+from shoal.queries.losses.cluster_cost import WIDTH
 
 SETS = np.array([[[-0.5, 0.0], [0.5, 0.0]], [[0.0, 0.0], [1.0, 1.0]], [[-1.0, 1.0], [0.3, 0.2]]])
 value = st.sampled_from([-1.0, 1.0, 0.0, 1 / STEPS, np.nan, np.inf, 7.0]) | st.floats(-1.2, 1.2)

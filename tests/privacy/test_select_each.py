@@ -12,8 +12,9 @@ from shoal.accounting import budget_of
 from shoal.audit import pair_loss
 from shoal.domain import STEPS, Bounds, Chunk, Domain, Unit, to_steps
 from shoal.errors import InvalidInput
-from shoal.queries import Grid, OffsetCost, RehearsalCurator, ReplayCurator, Voronoi, kernels, reference
-from shoal.queries.losses import WIDTH
+from shoal.queries import Grid, OffsetCost, RehearsalCurator, ReplayCurator, Voronoi, kernels
+from shoal.queries.kernels import reference
+from shoal.queries.losses.cluster_cost import WIDTH
 
 value = st.sampled_from([-1.0, 1.0, 0.0, 1 / STEPS, np.nan, np.inf, 7.0]) | st.floats(-1.2, 1.2)
 point = st.sampled_from([-1.0, -0.5, 0.0, 1.0]) | st.floats(-1, 1)

@@ -23,7 +23,7 @@ from shoal.queries import (
     Voronoi,
     WithCost,
 )
-from shoal.queries.hyperplanes import NO_CUT
+from shoal.queries.partitions.hyperplanes import NO_CUT
 
 # Borders, ties, lattice neighbours, missing, infinite and out-of-domain cells.
 AWKWARD = [

@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 from shoal.domain import STEPS, Bounds, Chunk, Domain, to_steps
 from shoal.errors import InvalidInput
-from shoal.queries import ClusterCost, SwapCost, kernels, reference, swaps
-from shoal.queries.losses import WIDTH
+from shoal.queries import ClusterCost, SwapCost, kernels
+from shoal.queries.kernels import reference
+from shoal.queries.losses import swaps
+from shoal.queries.losses.cluster_cost import WIDTH
 
 point = st.sampled_from([-1.0, 0.0, 1.0]) | st.floats(-1, 1)
 value = st.sampled_from([-1.0, 1.0, 0.0, 1 / STEPS, np.nan, 7.0]) | st.floats(-1.2, 1.2)

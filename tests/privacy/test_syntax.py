@@ -56,7 +56,7 @@ def test_algorithms_name_only_what_the_curator_tells(path):
         "from shoal.sources import MemorySource",
         "from shoal.mechanisms import discrete_laplace",
         "import shoal.sources.memory",
-        "from shoal.queries.curator import LiveCurator",
+        "from shoal.queries.gate.curator import LiveCurator",
         "def run(curator): return curator._source",
         "def run(curator): return getattr(curator, '_so' + 'urce')",
         "import numpy as np\nx = np.random.default_rng()",

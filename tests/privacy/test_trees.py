@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from shoal.domain import STEPS, Chunk, Unit
 from shoal.errors import InvalidBudget, InvalidInput
 from shoal.mechanisms import SeededEntropy
-from shoal.queries import Tree, trees
-from shoal.queries.relative_kernels import tree_keys
-from shoal.queries.trees import GrowthLaw, design_growth, exact_tree_cells
+from shoal.queries import Tree
+from shoal.queries.kernels.relative import tree_keys
+from shoal.queries.partitions import trees
+from shoal.queries.partitions.trees import GrowthLaw, design_growth, exact_tree_cells
 
 
 def chance_to_split(biased, rate):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from shoal import DPLloyd
 from shoal.domain import STEPS, Bounds, Chunk, Domain, Unit
 from shoal.queries import Ball, Box, Grid, Offset, Outer, Squares, Value, Voronoi, WithCost
-from shoal.queries.aggregates import exact_count
+from shoal.queries.statistics.aggregates import exact_count
 from shoal.sources import Table
 
 cell = st.sampled_from([-1.0, 1.0, 0.0, 0.5, 1 / STEPS, 0.5 + 1 / STEPS, np.nan, np.inf, 7.0]) | st.floats(

@@ -21,9 +21,9 @@ from shoal.queries import (
     Windows,
     WindowSize,
 )
-from shoal.queries.aggregates import Box
-from shoal.queries.held import exact_sum, exact_without_nearest
-from shoal.queries.windows import summed_area
+from shoal.queries.losses.windows import summed_area
+from shoal.queries.questions.materialised import exact_sum, exact_without_nearest
+from shoal.queries.statistics.aggregates import Box
 
 lattice = st.integers(-STEPS, STEPS) | st.sampled_from([-STEPS, 0, STEPS])
 
@@ -185,7 +185,7 @@ def test_weights_thin_the_rows(behind_gate):
     X = np.repeat([[-0.5, 0.0], [0.5, 0.0]], 4000, axis=0)
     domain = Domain(Bounds.parse((-1, 1), 2), max_weight=4.0)
     from shoal.mechanisms import SeededEntropy
-    from shoal.queries.held import HeldRows, hold
+    from shoal.queries.questions.materialised import HeldRows, hold
 
     chunk = domain.encode(list(X.T), np.repeat([4.0, 1.0], 4000))
     for grid in (None, Grid((8, 8))):

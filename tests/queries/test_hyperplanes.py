@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from shoal.errors import InvalidInput
 from shoal.queries import Hyperplanes, Partition
-from shoal.queries.hyperplanes import NO_CUT
-from shoal.queries.plain import digest, from_plain, plain
+from shoal.queries.gate.codec import digest, from_plain, plain
+from shoal.queries.partitions.hyperplanes import NO_CUT
 
 
 @pytest.mark.parametrize(

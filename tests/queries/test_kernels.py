@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.queries import kernels, reference
+from shoal.queries import kernels
+from shoal.queries.kernels import reference
 
 ONE = 2**20
 KINDS = ("uniform", "coarse", "border", "narrow")
@@ -177,7 +178,7 @@ def test_exact_beyond_float64():
 
 
 def test_keys_of_few_columns_fit_float64():
-    from shoal.queries import compiled_few
+    from shoal.queries.kernels import compiled_few
 
     for d, k in product(range(1, 6), range(1, 5000, 7)):
         cells = 2 ** math.ceil(math.log2(k))
@@ -187,7 +188,7 @@ def test_keys_of_few_columns_fit_float64():
 
 @pytest.mark.parametrize(("d", "kind"), [(1, "uniform"), (7, "border"), (64, "uniform"), (200, "border")])
 def test_the_filter_errs_within_its_bound(d, kind):
-    from shoal.queries import compiled
+    from shoal.queries.kernels import compiled
 
     steps, centres = case(3, d, 8, 8, kind)
     points, half, norms, gap = compiled.prepare(centres)

@@ -11,15 +11,8 @@ from shoal.accounting import budget_of
 from shoal.audit import pair_loss
 from shoal.domain import STEPS, Chunk, Unit
 from shoal.errors import InvalidInput
-from shoal.queries import (
-    RehearsalCurator,
-    Relative,
-    ReplayCurator,
-    Shells,
-    Voronoi,
-    kernels,
-    relative_kernels,
-)
+from shoal.queries import RehearsalCurator, Relative, ReplayCurator, Shells, Voronoi, kernels
+from shoal.queries.kernels import relative as relative_kernels
 
 
 def random_case(seed, columns=3, n=300, cells=4):

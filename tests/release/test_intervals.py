@@ -10,9 +10,9 @@ from shoal.domain import STEPS, Unit
 from shoal.mechanisms import SeededEntropy
 from shoal.postprocess.intervals import ratio_interval, reach, tail
 from shoal.queries import Ball, Box, Offset, Voronoi, WithCost
-from shoal.queries.aggregates import Change
-from shoal.queries.noise import design
+from shoal.queries.laws.noise import design
 from shoal.queries.questions import Sums
+from shoal.queries.statistics.aggregates import Change
 from shoal.release.intervals import intervals_of
 
 LAWS = [("linf", 0.0), ("laplace", 0.0), ("split", 0.0), ("gaussian", 1e-6)]

@@ -43,7 +43,7 @@ from shoal.queries import (
     Voronoi,
     WithCost,
 )
-from shoal.queries.plain import MEMBERS, digest, from_plain, plain
+from shoal.queries.gate.codec import MEMBERS, digest, from_plain, plain
 from shoal.queries.questions import Histogram, PublicSeed, Question, Select, SelectEach, SparseHistogram, Sums
 
 ANCHORS = np.array([[0.1, -0.2], [1 / 3, 0.7]])
@@ -136,15 +136,15 @@ def test_a_class_that_was_renamed_is_still_called_as_before_in_files():
 
 def test_every_partition_and_statistic_is_registered():
     """A new one that is not could be asked for, but its release could not be read back."""
-    import shoal.queries.aggregates as aggregates
-    import shoal.queries.cell_losses as cell_losses
-    import shoal.queries.losses as losses
-    import shoal.queries.partitions as partitions
+    import shoal.queries.losses.cell_losses as cell_losses
+    import shoal.queries.losses.cluster_cost as losses
+    import shoal.queries.partitions.cells as partitions
+    import shoal.queries.statistics.aggregates as aggregates
 
     modules = [
-        import_module(f"shoal.queries.{found.name}")
-        for found in pkgutil.iter_modules(queries.__path__)
-        if not found.name.startswith("compiled")
+        import_module(found.name)
+        for found in pkgutil.walk_packages(queries.__path__, "shoal.queries.")
+        if "compiled" not in found.name
     ]
     for protocol, verb in [
         (partitions.Partition, "assign"),

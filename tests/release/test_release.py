@@ -13,7 +13,7 @@ import pytest
 from shoal import Certificate, DPLloyd, Release
 from shoal.domain import Bounds, Domain
 from shoal.errors import InvalidInput, InvalidRelease
-from shoal.queries.plain import digest
+from shoal.queries.gate.codec import digest
 from shoal.queries.questions import Sums
 from shoal.release import check_free
 from shoal.release.folder import MANIFEST, loads

@@ -133,7 +133,7 @@ def test_odd_tables_verify(tmp_path):
 
 
 def test_a_large_histogram_goes_to_the_arrays(places, tmp_path, monkeypatch):
-    monkeypatch.setattr("shoal.queries.plain._LARGE", 4)
+    monkeypatch.setattr("shoal.queries.gate.codec._LARGE", 4)
     model = DPLloyd(3, epsilon=2.0, bounds=BOUNDS).fit(places)
     model.release_.save(tmp_path / "release")
     assert "stored" in (tmp_path / "release" / "transcript.json").read_text()

@@ -19,7 +19,7 @@ from shoal.domain import STEPS, Domain
 from shoal.postprocess import recentre
 from shoal.postprocess.recentre import smallest_count
 from shoal.queries import Ball, Curator, Grid, Noise, Offset, Outer, RowStat, Squares, WithCost
-from shoal.queries.moments import symmetric
+from shoal.queries.statistics.second_moments import symmetric
 
 Array = npt.NDArray[np.float64]
 

@@ -19,7 +19,7 @@ from shoal.algorithms.synopses.synopsis import clustering_on
 from shoal.domain import Domain
 from shoal.errors import InvalidInput
 from shoal.queries import Curator, Grid
-from shoal.queries.partitions import MOST_CELLS
+from shoal.queries.partitions.cells import MOST_CELLS
 
 Resolution: TypeAlias = int | Literal["theta", "k-aware"]
 

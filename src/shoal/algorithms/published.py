@@ -1,7 +1,7 @@
 """Lu and Shen 2020, and Joshi and Thakkar 2022, as published: **not private**, to compare with.
 
-An algorithm sees no rows, so all it does is ask the gate: see `shoal.queries.published` for what it is, and
-docs/proofs/published.md for what is wrong with it.
+An algorithm sees no rows, so all it does is ask the gate: see `shoal.queries.questions.published` for what
+it is, and docs/proofs/published.md for what is wrong with it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from shoal.algorithms.shared.clustering import Clustering
 from shoal.queries import AsPublished, Curator
-from shoal.queries.published import Zones
+from shoal.queries.questions.published import Zones
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from shoal.audit.laws import LEVEL, Check, LawAudit
 from shoal.audit.sights import Floats
 from shoal.domain import Unit
 from shoal.mechanisms import Entropy, SystemEntropy
-from shoal.queries.choices import ChoiceLaw, design_choice
-from shoal.queries.losses import WIDTH
+from shoal.queries.laws.choices import ChoiceLaw, design_choice
+from shoal.queries.losses.cluster_cost import WIDTH
 
 Steps: TypeAlias = npt.NDArray[np.int64]
 Chooser: TypeAlias = Callable[[Entropy, Steps], Steps]

@@ -21,8 +21,8 @@ from shoal.audit.sights import Floats
 from shoal.domain import Unit
 from shoal.errors import LatticeTooCoarse
 from shoal.mechanisms import cylinder_core, gaussian_log_pmf, laplace_log_pmf
-from shoal.queries.aggregates import Change
-from shoal.queries.noise import BALL_NOISES, Block, Noise, NoiseLaw, design
+from shoal.queries.laws.noise import BALL_NOISES, Block, Noise, NoiseLaw, design
+from shoal.queries.statistics.aggregates import Change
 
 Steps = npt.NDArray[np.int64]
 

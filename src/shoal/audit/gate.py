@@ -12,9 +12,9 @@ from shoal.audit.sights import Fit, Floats
 from shoal.domain import STEPS, Domain
 from shoal.errors import InvalidInput
 from shoal.queries import NoisyCounts, NoisyMeans, NoisySums, ReplayCurator, Transcript
-from shoal.queries.blocks import BlockMeans, exact_block_totals
-from shoal.queries.noise import NoiseLaw
+from shoal.queries.laws.noise import NoiseLaw
 from shoal.queries.questions import Histogram, Sums
+from shoal.queries.questions.blocks import BlockMeans, exact_block_totals
 
 # Noise never reaches so many standard deviations.
 _FAR = 30

@@ -20,8 +20,8 @@ from shoal.audit.uniforms import sharpness, uniforms
 from shoal.domain import STEPS, Unit
 from shoal.errors import InvalidInput
 from shoal.mechanisms import Entropy, SystemEntropy
-from shoal.queries.aggregates import Change
-from shoal.queries.noise import BALL_NOISES, NOISES, NoiseLaw, design
+from shoal.queries.laws.noise import BALL_NOISES, NOISES, NoiseLaw, design
+from shoal.queries.statistics.aggregates import Change
 
 Sampler: TypeAlias = Callable[[Entropy, int], Any]
 

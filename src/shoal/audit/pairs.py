@@ -20,10 +20,9 @@ from shoal.audit.choices import choice_loss
 from shoal.audit.exact import ExactLoss, most_lost
 from shoal.domain import Chunk, Domain
 from shoal.mechanisms import SystemEntropy
-from shoal.queries import HeldLoss, ReplayCurator, Source, Transcript, aggregates, held, sparse
-from shoal.queries.answers import Chosen
-from shoal.queries.blocks import BlockMeans, exact_block_totals
-from shoal.queries.noise import NoiseLaw
+from shoal.queries import HeldLoss, ReplayCurator, Source, Transcript
+from shoal.queries.gate.transcript import Entry
+from shoal.queries.laws.noise import NoiseLaw
 from shoal.queries.questions import (
     Histogram,
     Hold,
@@ -34,8 +33,12 @@ from shoal.queries.questions import (
     SparseHistogram,
     Sums,
     WithoutNearest,
+    sparse,
 )
-from shoal.queries.transcript import Entry
+from shoal.queries.questions import materialised as held
+from shoal.queries.questions.answers import Chosen
+from shoal.queries.questions.blocks import BlockMeans, exact_block_totals
+from shoal.queries.statistics import aggregates
 from shoal.sources import open_table
 
 Steps: TypeAlias = npt.NDArray[np.int64]

@@ -14,10 +14,10 @@ from shoal.audit.sights import Fit
 from shoal.domain import Chunk, Domain
 from shoal.errors import ReplayMismatch, ShoalError
 from shoal.queries import ReplayCurator, Transcript
-from shoal.queries.blocks import BlockMeans, exact_block_totals
-from shoal.queries.live import AnsweringCurator
-from shoal.queries.plain import digest
+from shoal.queries.gate.codec import digest
+from shoal.queries.gate.live import AnsweringCurator
 from shoal.queries.questions import Hold
+from shoal.queries.questions.blocks import BlockMeans, exact_block_totals
 from shoal.release.checks import replay as replay_release
 
 # What rows are overwritten with; nobody has this.

@@ -14,7 +14,7 @@ from scipy import special, stats
 
 from shoal.audit.sights import Floats
 from shoal.mechanisms import cylinder_core
-from shoal.queries.noise import Block, NoiseLaw
+from shoal.queries.laws.noise import Block, NoiseLaw
 
 # Below these the lattice is fine enough for the continuous law; above, sums over the lattice are short.
 FINE_RATE = 1e-4

@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from shoal.algorithms.shared.su_error import grid_bias, grid_variance, lloyd_error
 from shoal.queries import Grid, NoisyCounts, SparseCounts
+from shoal.queries.gate.transcript import Entry
 from shoal.queries.questions import Histogram, Hold, Sums, WithoutNearest
-from shoal.queries.transcript import Entry
 from shoal.release import CoresetRelease
 
 Points: TypeAlias = npt.NDArray[np.floating[Any]]

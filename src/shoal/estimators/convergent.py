@@ -10,7 +10,7 @@ from shoal.algorithms.convergent import Convergent
 from shoal.estimators.parameters import Common, check_count, check_noise
 from shoal.estimators.published import PublishedToo
 from shoal.queries import Noise
-from shoal.queries.published import Zones
+from shoal.queries.questions.published import Zones
 
 
 class ConvergentKMeans(PublishedToo):

@@ -15,7 +15,7 @@ from shoal.domain.unit import Neighbours
 from shoal.errors import InvalidBudget, InvalidInput
 from shoal.mechanisms import Entropy, SeededEntropy, SystemEntropy
 from shoal.queries import Noise
-from shoal.queries.noise import NOISES
+from shoal.queries.laws.noise import NOISES
 
 
 class Common(TypedDict, total=False):

@@ -10,7 +10,7 @@ from shoal.algorithms.published import Published
 from shoal.errors import InvalidInput
 from shoal.estimators.base import PrivateKMeans
 from shoal.estimators.parameters import check_count
-from shoal.queries.published import Zones
+from shoal.queries.questions.published import Zones
 
 
 class PublishedToo(PrivateKMeans):

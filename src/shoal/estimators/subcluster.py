@@ -10,7 +10,7 @@ from shoal.algorithms.subcluster import Move, SubCluster
 from shoal.estimators.parameters import Common, check_choice, check_count, check_noise
 from shoal.estimators.published import PublishedToo
 from shoal.queries import Noise
-from shoal.queries.published import Zones
+from shoal.queries.questions.published import Zones
 
 
 class SubClusterKMeans(PublishedToo):

@@ -4,32 +4,39 @@ Algorithms get a :class:`Curator` and ask it typed questions about public object
 charged before it is answered, and the answer is already noisy.
 """
 
-from shoal.queries.aggregates import Ball, Box, Offset, RowStat, Value, WithCost
-from shoal.queries.answers import Chosen, NoisyCounts, NoisyMeans, NoisySums, NotPrivate, SparseCounts
-from shoal.queries.cell_losses import CellLoss, OffsetCost
-from shoal.queries.coordinates import CoordinateMass, Picked
-from shoal.queries.cubes import Cubes
-from shoal.queries.curator import Curator
-from shoal.queries.directions import Direction
-from shoal.queries.hyperplanes import Hyperplanes
-from shoal.queries.live import LiveCurator
-from shoal.queries.losses import ClusterCost, Loss
-from shoal.queries.moments import Outer, Squares
-from shoal.queries.noise import Noise
-from shoal.queries.partitions import Grid, Keyed, Marginal, Partition, Voronoi
-from shoal.queries.projections import Projected, ProjectedLoss, Projection
-from shoal.queries.published import AsPublished
-from shoal.queries.radius import GoodRadius
-from shoal.queries.regions import Inside, Region
-from shoal.queries.rehearsal import RehearsalCurator
-from shoal.queries.relative import Relative, Shells
-from shoal.queries.replay import ReplayCurator
-from shoal.queries.source import Source
-from shoal.queries.subcells import SubCells
-from shoal.queries.swaps import SwapCost
-from shoal.queries.transcript import Transcript
-from shoal.queries.trees import Tree
-from shoal.queries.windows import BoxCount, HeldLoss, Windows, WindowSize
+from shoal.queries.gate.curator import Curator
+from shoal.queries.gate.live import LiveCurator
+from shoal.queries.gate.rehearsal import RehearsalCurator
+from shoal.queries.gate.replay import ReplayCurator
+from shoal.queries.gate.transcript import Transcript
+from shoal.queries.laws.noise import Noise
+from shoal.queries.losses.cell_losses import CellLoss, OffsetCost
+from shoal.queries.losses.cluster_cost import ClusterCost, Loss
+from shoal.queries.losses.coordinate_mass import CoordinateMass, Picked
+from shoal.queries.losses.good_radius import GoodRadius
+from shoal.queries.losses.swaps import SwapCost
+from shoal.queries.losses.windows import BoxCount, HeldLoss, Windows, WindowSize
+from shoal.queries.partitions.cells import Grid, Keyed, Marginal, Partition, Voronoi
+from shoal.queries.partitions.cubes import Cubes
+from shoal.queries.partitions.hyperplanes import Hyperplanes
+from shoal.queries.partitions.projections import Projected, ProjectedLoss, Projection
+from shoal.queries.partitions.region import Inside, Region
+from shoal.queries.partitions.subcells import SubCells
+from shoal.queries.partitions.trees import Tree
+from shoal.queries.questions.answers import (
+    Chosen,
+    NoisyCounts,
+    NoisyMeans,
+    NoisySums,
+    NotPrivate,
+    SparseCounts,
+)
+from shoal.queries.questions.published import AsPublished
+from shoal.queries.questions.source import Source
+from shoal.queries.statistics.aggregates import Ball, Box, Offset, RowStat, Value, WithCost
+from shoal.queries.statistics.direction import Direction
+from shoal.queries.statistics.relative import Relative, Shells
+from shoal.queries.statistics.second_moments import Outer, Squares
 
 __all__ = [
     "AsPublished",

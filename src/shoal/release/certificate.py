@@ -15,7 +15,7 @@ from shoal.accounting import Approx, Budget, Charge, NoGuarantee, Pure, epsilon_
 from shoal.algorithms import Algorithm, AlgorithmInfo, Status
 from shoal.domain import Domain, Unit
 from shoal.queries import Transcript
-from shoal.queries.plain import TAG, from_plain, plain
+from shoal.queries.gate.codec import TAG, from_plain, plain
 
 _PACKAGES = ("shoal", "numpy", "scipy", "scikit-learn", "numba")
 # Columns named in the text; all are in the JSON.

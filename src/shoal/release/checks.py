@@ -27,8 +27,8 @@ from shoal.queries import (
     Tree,
     WithCost,
 )
-from shoal.queries.blocks import BlockMeans
-from shoal.queries.plain import digest, from_plain
+from shoal.queries.gate.codec import digest, from_plain
+from shoal.queries.gate.transcript import Entry
 from shoal.queries.questions import (
     Grow,
     Histogram,
@@ -42,8 +42,8 @@ from shoal.queries.questions import (
     Sums,
     WithoutNearest,
 )
-from shoal.queries.sparse import threshold_for
-from shoal.queries.transcript import Entry
+from shoal.queries.questions.blocks import BlockMeans
+from shoal.queries.questions.sparse import threshold_for
 from shoal.release.certificate import SHARED, Certificate
 from shoal.release.coreset import CoresetRelease, Part, coreset_files
 from shoal.release.files import ARRAYS, read_npz, to_files

@@ -19,7 +19,7 @@ from shoal.algorithms.synopses.coreset import Coreset
 from shoal.domain import Domain
 from shoal.errors import InvalidInput, InvalidRelease, ReplayMismatch
 from shoal.queries import ReplayCurator, Transcript
-from shoal.queries.plain import Arrays, digest, from_plain, plain
+from shoal.queries.gate.codec import Arrays, digest, from_plain, plain
 from shoal.release.certificate import Certificate, column_names
 from shoal.release.files import ARRAYS, CERTIFICATE, TEXT, TRANSCRIPT, read_npz, write_npz
 from shoal.release.folder import FORMAT, dumps, loads, read_folder, write_folder

@@ -15,7 +15,7 @@ import numpy as np
 from shoal.domain import Domain
 from shoal.errors import InvalidRelease
 from shoal.queries import Transcript
-from shoal.queries.plain import Arrays, from_plain, plain
+from shoal.queries.gate.codec import Arrays, from_plain, plain
 from shoal.release.certificate import Certificate
 from shoal.release.folder import FORMAT, dumps, loads
 from shoal.release.geojson import to_geojson

@@ -26,7 +26,7 @@ from shoal.queries import (
     Windows,
     WindowSize,
 )
-from shoal.queries.windows import MOST_WINDOWS
+from shoal.queries.losses.windows import MOST_WINDOWS
 
 Array: TypeAlias = npt.NDArray[np.float64]
 Search: TypeAlias = Literal["windows", "published"]

@@ -21,7 +21,7 @@ from shoal.postprocess.nearest import group_sums, nearest_centre
 from shoal.postprocess.recentre import smallest_count
 from shoal.postprocess.weighted_kmeans import WeightedClustering, weighted_kmeans
 from shoal.queries import Curator, Grid, NoisyCounts, Tree
-from shoal.queries.trees import MOST_LEVELS
+from shoal.queries.partitions.trees import MOST_LEVELS
 
 Array = npt.NDArray[np.float64]
 

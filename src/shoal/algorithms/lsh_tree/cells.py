@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from shoal.domain import STEPS
 from shoal.queries import Curator, Hyperplanes
-from shoal.queries.hyperplanes import NO_CUT
+from shoal.queries.partitions.hyperplanes import NO_CUT
 
 Array = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

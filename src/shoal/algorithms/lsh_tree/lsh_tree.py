@@ -23,7 +23,7 @@ from shoal.postprocess import pack, recentre
 from shoal.postprocess.recentre import smallest_count
 from shoal.postprocess.weighted_kmeans import weighted_kmeans
 from shoal.queries import Ball, Curator, Grid, Noise, Offset, RowStat, Value
-from shoal.queries.projections import orthogonal
+from shoal.queries.partitions.projections import orthogonal
 
 Array = npt.NDArray[np.float64]
 

@@ -15,16 +15,7 @@ import numpy.typing as npt
 from shoal.algorithms.projected.recovery import with_sizes, zero_of
 from shoal.algorithms.shared.clustering import Clustering
 from shoal.postprocess import centre_sd, recentre
-from shoal.queries import (
-    CoordinateMass,
-    Curator,
-    Noise,
-    NoisyCounts,
-    Picked,
-    Projected,
-    Projection,
-    Voronoi,
-)
+from shoal.queries import CoordinateMass, Curator, Noise, NoisyCounts, Picked, Projected, Projection, Voronoi
 
 Array = npt.NDArray[np.float64]
 

@@ -1,0 +1,1 @@
+"""The curators: what algorithms are given instead of rows, and the record of what they were told."""

@@ -1,0 +1,1 @@
+"""Which noise an answer gets, and exactly what it costs."""

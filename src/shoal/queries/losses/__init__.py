@@ -1,0 +1,1 @@
+"""What candidates are chosen by: how much each row has against each of them."""

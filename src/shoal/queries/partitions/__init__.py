@@ -1,0 +1,1 @@
+"""Public cells; every row is in one."""
