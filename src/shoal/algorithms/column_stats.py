@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal._typing import Array
 from shoal.algorithms.shared.bounds import SHARE_FOR_BOUNDS, estimate_bounds
 from shoal.algorithms.shared.row_count import surely
 from shoal.domain import STEPS, Domain
@@ -20,8 +20,6 @@ from shoal.postprocess import recentre
 from shoal.postprocess.recentre import smallest_count
 from shoal.queries import Ball, Curator, Grid, Noise, Offset, Outer, RowStat, Squares, WithCost
 from shoal.queries.statistics.second_moments import symmetric
-
-Array = npt.NDArray[np.float64]
 
 # Of what components cost: one look at mean and spread, the rest for products of columns.
 FOR_MEAN = Fraction(1, 5)

@@ -11,15 +11,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.accounting.plan import growing
 from shoal.algorithms.shared.clustering import Clustering
 from shoal.algorithms.shared.convergent_zones import reach, relative_noise, sampling_zone
 from shoal.postprocess import centre_sd, pack, recentre
 from shoal.queries import Box, Curator, Noise, Offset, OffsetCost, Voronoi
-
-Array = npt.NDArray[np.float64]
 
 GROWTH = Fraction(6, 5)
 """Each round gets this many times the budget of the one before."""

@@ -10,15 +10,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal._typing import Array
 from shoal.algorithms.grid import effective_epsilon
 from shoal.algorithms.shared.clustering import Clustering
 from shoal.algorithms.shared.row_count import count_rows, fewest_rows
 from shoal.errors import InvalidInput
 from shoal.queries import ClusterCost, Curator, Voronoi
-
-Array = npt.NDArray[np.float64]
 
 # Su et al., PGkM: generations R = max(8, x N epsilon / survivors) with x = 1.25e-3.
 GENERATIONS_PER_CHOICE = 1.25e-3

@@ -10,17 +10,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-import numpy as np
-import numpy.typing as npt
-
+from shoal._typing import Array
 from shoal.accounting.plan import equal, growing, portion
 from shoal.algorithms.shared.clustering import Clustering
 from shoal.algorithms.shared.row_count import count_rows, surely
 from shoal.algorithms.shared.su_error import lloyd_error
 from shoal.postprocess import centre_sd, pack, recentre
 from shoal.queries import Curator, Noise, Voronoi
-
-Array = npt.NDArray[np.float64]
 
 # Su et al.: a round is worth its budget while the k centres' total squared error stays below this.
 MAX_TOTAL_ERROR = 0.004

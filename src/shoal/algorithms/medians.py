@@ -12,8 +12,8 @@ from fractions import Fraction
 from typing import Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal._typing import Array
 from shoal.accounting.plan import equal, portion
 from shoal.algorithms.coreset.coreset import CoresetSketch, coreset_clustering
 from shoal.algorithms.grid import GridSketch
@@ -26,7 +26,6 @@ from shoal.errors import MostlyNoise
 from shoal.postprocess.recentre import smallest_count
 from shoal.queries import Curator, Direction, Noise, NoisySums, Voronoi
 
-Array = npt.NDArray[np.float64]
 Route: TypeAlias = Literal["gradient", "synopsis", "coreset", "swap"]
 
 # A grid is too coarse to find medians on in more columns than this.

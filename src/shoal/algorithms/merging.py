@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal._typing import Array, Integers
 from shoal.accounting.plan import Plan, equal, weighted
 from shoal.algorithms.lloyd import noisy_lloyd
 from shoal.algorithms.shared.clustering import Clustering
@@ -19,7 +19,6 @@ from shoal.postprocess.merge import Merge, merge, merge_weights
 from shoal.postprocess.recentre import smallest_count
 from shoal.queries import Curator, Noise
 
-Array = npt.NDArray[np.float64]
 Variant: TypeAlias = Literal["average_k", "allocation_k", "average_nk", "allocation_nk"]
 
 # Ni et al., section 4: three thirds of the rounds get epsilon/24, /12 and /8 each of twelve.
@@ -88,7 +87,7 @@ def merge_to(found: Clustering, n_clusters: int, how: Merge, curator: Curator) -
     )
 
 
-def merged_sd(found: Clustering, merged: Array, labels: npt.NDArray[np.int64], weights: Array) -> Array:
+def merged_sd(found: Clustering, merged: Array, labels: Integers, weights: Array) -> Array:
     """Return the standard error of every merged centre C, the sum over its parts of w c over the sum of w.
 
     A part that rests on rows has w c = S, its noisy sum, so to first order it adds the noise of S - C n. One

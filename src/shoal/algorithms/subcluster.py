@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal._typing import Array
 from shoal.accounting.plan import growing
 from shoal.algorithms.convergent import GROWTH
 from shoal.algorithms.shared.clustering import Clustering
@@ -21,7 +21,6 @@ from shoal.postprocess import pack
 from shoal.postprocess.recentre import smallest_count
 from shoal.queries import Box, Curator, Noise, NoisySums, Offset, SubCells, Voronoi
 
-Array = npt.NDArray[np.float64]
 Move: TypeAlias = Literal["combined", "sampled", "largest"]
 
 # Seeds lie this share of the reach from their centre.

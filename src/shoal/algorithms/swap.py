@@ -12,8 +12,8 @@ from fractions import Fraction
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal._typing import Array
 from shoal.accounting.plan import equal, portion
 from shoal.algorithms.kmeans.centre_round import CAUTIOUS_RADIUS, EDGES, distance_within
 from shoal.algorithms.lsh_tree.lsh_tree import lsh_start
@@ -22,8 +22,6 @@ from shoal.algorithms.shared.row_count import RowCount
 from shoal.postprocess import pack
 from shoal.postprocess.recentre import smallest_count
 from shoal.queries import Curator, Relative, Shells, Voronoi
-
-Array = npt.NDArray[np.float64]
 
 # While groups may be without a centre, rows are followed this far, in half widths of the domain, a column.
 _FIRST_RADIUS = 0.6

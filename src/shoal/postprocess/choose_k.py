@@ -12,12 +12,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal._typing import Array, Integers
 from shoal.postprocess.nearest import nearest_centre
 from shoal.postprocess.weighted_kmeans import weighted_kmeans
-
-Array = npt.NDArray[np.float64]
 
 # A larger number has to save this much, in nats a row: even rows save a few hundredths by hexagonal groups.
 _MARGIN = 0.1
@@ -157,7 +155,7 @@ def _length(
     around: Array,
     squares: Array,
     weights: Array,
-    labels: npt.NDArray[np.int64],
+    labels: Integers,
     trim: float,
 ) -> float:
     """Return the nats that describe a row: its group, and its place among the rows of a common spread."""

@@ -19,7 +19,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-Array: TypeAlias = npt.NDArray[np.float64]
+from shoal._typing import Array
+
 Law: TypeAlias = Literal["linf", "laplace", "gaussian", "cylinder"]
 
 # Quantiles are tabulated along the slope and interpolated: off by less than one part in ten thousand.

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal._typing import Array
 from shoal.postprocess.lloyd_loops import nearest
-
-Array = npt.NDArray[np.float64]
 
 
 def k_variates(

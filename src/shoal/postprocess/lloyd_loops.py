@@ -13,9 +13,9 @@ from importlib.util import find_spec
 from typing import Any, TypeAlias, cast
 
 import numpy as np
-import numpy.typing as npt
 
-Array: TypeAlias = npt.NDArray[np.float64]
+from shoal._typing import Array
+
 Sweep: TypeAlias = Callable[[Array, Array, Array, Array, Array], float]
 
 

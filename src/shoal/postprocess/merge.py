@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal._typing import Array, Integers
 from shoal.postprocess.weighted_kmeans import weighted_kmeans
 
-Array = npt.NDArray[np.float64]
 Merge: TypeAlias = Literal["published", "ward", "kmeans"]
 
 # What a centre without rows weighs, beside the least that counts.
@@ -39,7 +38,7 @@ def merge(
     how: Merge,
     rng: np.random.Generator,
     stretch: Array | None = None,
-) -> tuple[Array, npt.NDArray[np.int64]]:
+) -> tuple[Array, Integers]:
     """Merge centres by their weights.
 
     Parameters

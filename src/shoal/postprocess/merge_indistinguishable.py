@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from shoal._typing import Array, Booleans, Integers
 
 
-def merge_indistinguishable(
-    centres: Array, sizes: Array, variances: Array, stretch: Array
-) -> npt.NDArray[np.int64]:
+def merge_indistinguishable(centres: Array, sizes: Array, variances: Array, stretch: Array) -> Integers:
     """Say which centres to make one of, so that the expected cost falls.
 
     For sizes n, m and noise variances v, w (summed over columns) keeping two centres apart costs
@@ -53,9 +50,7 @@ def merge_indistinguishable(
     return left.group
 
 
-def merge_ward(
-    n_clusters: int, centres: Array, sizes: Array, variances: Array, stretch: Array
-) -> npt.NDArray[np.int64]:
+def merge_ward(n_clusters: int, centres: Array, sizes: Array, variances: Array, stretch: Array) -> Integers:
     """Join noisy centres until n_clusters are left: those first that cost the least as one (Ward).
 
     Two that are one on average seem apart by their noise, so that is taken off their squared distance.
@@ -84,8 +79,8 @@ class _Left:
     points: Array
     noise: Array
     weights: Array
-    alive: npt.NDArray[np.bool_]
-    group: npt.NDArray[np.int64]
+    alive: Booleans
+    group: Integers
 
     @classmethod
     def of(cls, centres: Array, sizes: Array, variances: Array, stretch: Array) -> _Left:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
+
+from shoal._typing import Array, Integers
 
 _POINTS = 2**11
 
 
-def nearest_centre(
-    points: npt.NDArray[np.float64], centres: npt.NDArray[np.float64]
-) -> npt.NDArray[np.int64]:
+def nearest_centre(points: Array, centres: Array) -> Integers:
     """Return the index of the centre nearest to each released point.
 
     Examples
@@ -25,9 +24,7 @@ def nearest_centre(
     return found
 
 
-def group_sums(
-    groups: npt.NDArray[np.int64], values: npt.NDArray[np.float64], n_groups: int
-) -> npt.NDArray[np.float64]:
+def group_sums(groups: Integers, values: Array, n_groups: int) -> Array:
     """Return the sums of the lines of each group.
 
     Examples

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
+
+from shoal._typing import Array
 
 # Su et al. give up on a radius after this many rejected candidates in a row.
 _MAX_REJECTS = 100
@@ -12,7 +13,7 @@ _SEARCH_STEPS = 12
 _MANY_COLUMNS = 20
 
 
-def pack(n_points: int, n_columns: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
+def pack(n_points: int, n_columns: int, rng: np.random.Generator) -> Array:
     """Spread points over [-1, 1]^d, away from each other and from the walls.
 
     Parameters
@@ -50,9 +51,7 @@ def pack(n_points: int, n_columns: int, rng: np.random.Generator) -> npt.NDArray
     return best
 
 
-def _try_radius(
-    n_points: int, n_columns: int, radius: float, rng: np.random.Generator
-) -> npt.NDArray[np.float64] | None:
+def _try_radius(n_points: int, n_columns: int, radius: float, rng: np.random.Generator) -> Array | None:
     points = np.empty((n_points, n_columns))
     placed = 0
     while placed < n_points:

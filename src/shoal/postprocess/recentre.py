@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from shoal._typing import Array
 
 
 def recentre(sums: Array, counts: Array, count_sd: float, fallback: Array) -> Array:

@@ -14,13 +14,12 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal._typing import Array
 from shoal.errors import InvalidInput
 from shoal.postprocess.lloyd_loops import nearest, sweep
 from shoal.postprocess.packing import pack
 
-Array = npt.NDArray[np.float64]
 T = TypeVar("T")
 
 # Lloyd stops when no centre moves by more than this, in units of the half width of the domain.

@@ -7,13 +7,11 @@ be negative: a point that pushes has no median.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal._typing import Array, Integers
 from shoal.errors import InvalidInput
 from shoal.postprocess.packing import pack
 from shoal.postprocess.weighted_kmeans import WeightedClustering
-
-Array = npt.NDArray[np.float64]
 
 # A round stops when no centre moves by more than this, in units of the half width of the domain.
 _STILL = 1e-4
@@ -148,7 +146,7 @@ def _draw(chances: Array, rng: np.random.Generator) -> int:
     return min(int(np.searchsorted(total, rng.uniform(0, total[-1]), side="right")), len(chances) - 1)
 
 
-def nearest_centres(points: Array, centres: Array) -> npt.NDArray[np.int64]:
+def nearest_centres(points: Array, centres: Array) -> Integers:
     """Return the nearest centre of every point, in coordinates in which distance is Euclidean."""
     return np.asarray(_distances(points, centres, 0.0).argmin(axis=0))
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from shoal._typing import Array
 from shoal.accounting import Approx, Pure
 from shoal.algorithms.coreset.coreset import PrivateCoreset
 from shoal.algorithms.synopses.coreset import Coreset
@@ -25,8 +26,6 @@ from shoal.release.files import ARRAYS, CERTIFICATE, TEXT, TRANSCRIPT, read_npz,
 from shoal.release.folder import FORMAT, dumps, loads, read_folder, write_folder
 from shoal.release.geojson import to_geojson
 from shoal.release.synopsis import Groups, whole_number
-
-Array = npt.NDArray[np.float64]
 
 CORESET, POINTS, POINT_MAP = "coreset.json", "coreset.csv", "coreset.geojson"
 _NOTE = (

@@ -6,16 +6,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 
+from shoal._typing import Array
 from shoal.algorithms import Clustering
 from shoal.domain import STEPS
 from shoal.postprocess.intervals import Law, ratio_interval, reach
 from shoal.queries import NoisySums, Offset, ReplayCurator, Transcript, WithCost
 from shoal.queries.questions import Sums
-
-Array = npt.NDArray[np.float64]
 
 LEVEL = 0.95
 # Centres are rounded to the lattice, by at most half a step.

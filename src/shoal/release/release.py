@@ -6,8 +6,8 @@ import os
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal._typing import Array, Integers
 from shoal.algorithms import Clustering
 from shoal.domain import Domain
 from shoal.queries import Transcript
@@ -56,12 +56,12 @@ class Release:
     True
     """
 
-    centres: npt.NDArray[np.float64]
-    sizes: npt.NDArray[np.float64]
-    centre_sd: npt.NDArray[np.float64]
+    centres: Array
+    sizes: Array
+    centre_sd: Array
     size_sd: float
     intervals: Intervals
-    merged_into: npt.NDArray[np.int64]
+    merged_into: Integers
     certificate: Certificate
     transcript: Transcript
     domain: Domain

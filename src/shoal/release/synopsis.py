@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from shoal._typing import Array
 from shoal.algorithms import SYNOPSES, lookup
 from shoal.algorithms.synopses.synopsis import MakesSynopsis, Synopsis
 from shoal.domain import Domain
@@ -20,8 +21,6 @@ from shoal.queries.gate.codec import Arrays, from_plain, plain
 from shoal.release.certificate import Certificate, column_names
 from shoal.release.files import ARRAYS, CERTIFICATE, TEXT, TRANSCRIPT, read_npz, write_npz
 from shoal.release.folder import FORMAT, dumps, loads, read_folder, write_folder
-
-Array = npt.NDArray[np.float64]
 
 SYNOPSIS = "synopsis.json"
 _NOTE = (

@@ -11,11 +11,10 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal._typing import Array
 from shoal.accounting import Approx, Budget, epsilon_of
 from shoal.algorithms.coreset.small_ball import SHARE_FOR_MEAN, Search, SmallBall
 from shoal.algorithms.grid import effective_epsilon
@@ -28,8 +27,6 @@ from shoal.errors import InvalidInput, MostlyNoise
 from shoal.postprocess import recentre
 from shoal.postprocess.weighted_kmeans import WeightedClustering
 from shoal.queries import Box, Curator, Offset, RehearsalCurator, Voronoi
-
-Array: TypeAlias = npt.NDArray[np.float64]
 
 # A round finds a real place if its epsilon times the rows of its ball is about this. The paper's Table 2
 # shows 24 to 71; calibrated in docs/proofs/coreset.md.

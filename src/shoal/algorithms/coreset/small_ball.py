@@ -12,8 +12,8 @@ from fractions import Fraction
 from typing import Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal._typing import Array
 from shoal.queries import (
     Box,
     BoxCount,
@@ -28,7 +28,6 @@ from shoal.queries import (
 )
 from shoal.queries.losses.windows import MOST_WINDOWS
 
-Array: TypeAlias = npt.NDArray[np.float64]
 Search: TypeAlias = Literal["windows", "published"]
 
 # How a round's budget is cut: the size of the window, which window, and the mean in it.

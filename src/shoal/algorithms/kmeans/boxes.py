@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 from scipy.ndimage import gaussian_filter
 
+from shoal._typing import Array, Integers
 from shoal.algorithms.grid import effective_epsilon, side_by_theta
 from shoal.postprocess import pack
 from shoal.postprocess.choose_k import CostCurve, cost_curve
@@ -22,8 +22,6 @@ from shoal.postprocess.recentre import smallest_count
 from shoal.postprocess.weighted_kmeans import WeightedClustering, weighted_kmeans
 from shoal.queries import Curator, Grid, NoisyCounts, Tree
 from shoal.queries.partitions.trees import MOST_LEVELS
-
-Array = npt.NDArray[np.float64]
 
 # A tree's boxes and their counts share its cost 3 to 2.
 _FOR_BOXES = Fraction(3, 5)
@@ -315,7 +313,7 @@ def masked_points(curator: Curator, n_rows: float, cost: Fraction) -> Boxes:
     )
 
 
-def masked(curator: Curator, grid: Grid, cost: Fraction) -> tuple[NoisyCounts, npt.NDArray[np.int64]]:
+def masked(curator: Curator, grid: Grid, cost: Fraction) -> tuple[NoisyCounts, Integers]:
     """Count the rows of a grid's cells, and find those that stand out of the noise.
 
     Parameters
@@ -337,7 +335,7 @@ def threshold(n_cells: int, sd: float, epsilon: float) -> float:
     return max(math.log(max(n_cells, 2)) / epsilon, sd)
 
 
-def stand_out(counts: Array, sd: float, epsilon: float) -> npt.NDArray[np.int64]:
+def stand_out(counts: Array, sd: float, epsilon: float) -> Integers:
     """Return the flat indices of the cells that stand out of the noise; of the largest if none does.
 
     A cell is kept if its noisy count, or a bell-shaped average around it, passes the universal threshold:

@@ -13,14 +13,13 @@ from functools import cache
 from typing import Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import erf, erfinv, gammainc, gammaincinv
 
+from shoal._typing import Array, Booleans
 from shoal.algorithms.grid import effective_epsilon
 from shoal.postprocess.recentre import smallest_count
 from shoal.queries import Curator, NoisyCounts, Relative, Shells, Voronoi
 
-Array = npt.NDArray[np.float64]
 Body: TypeAlias = Literal["box", "ball"]
 
 # Distances in standard deviations, half a power of two apart: from far too narrow to far too wide.
@@ -71,7 +70,7 @@ class RoundResult:
     typical_sd: float
 
     @property
-    def known(self) -> npt.NDArray[np.bool_]:
+    def known(self) -> Booleans:
         """Which clusters are large enough to tell from noise."""
         return self.counts >= smallest_count(self.count_sd)
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal._typing import Array, Integers
 from shoal.algorithms.grid import effective_epsilon
 from shoal.algorithms.kmeans.boxes import Boxes, tree_points
 from shoal.algorithms.kmeans.centre_round import RoundResult, centre_round
@@ -22,8 +22,6 @@ from shoal.postprocess.merge_indistinguishable import merge_indistinguishable, m
 from shoal.postprocess.nearest import group_sums, nearest_centre
 from shoal.postprocess.weighted_kmeans import weighted_kmeans
 from shoal.queries import Curator, Voronoi
-
-Array = npt.NDArray[np.float64]
 
 # Share of the budget that a tree has.
 FOR_TREE = Fraction(1, 5)
@@ -195,7 +193,7 @@ def n_real(sizes: Array, sd: float, rows: float) -> int:
 
 
 def _joined(
-    groups: npt.NDArray[np.int64], centres: Array, sizes: Array, noise: Array, stretch: Array
+    groups: Integers, centres: Array, sizes: Array, noise: Array, stretch: Array
 ) -> tuple[Array, float]:
     """Return the means of groups of centres, and what they cost less the noise of the centres."""
     names, labels = np.unique(groups, return_inverse=True)

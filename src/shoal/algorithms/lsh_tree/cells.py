@@ -12,14 +12,11 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal._typing import Array
 from shoal.domain import STEPS
 from shoal.queries import Curator, Hyperplanes
 from shoal.queries.partitions.hyperplanes import NO_CUT
-
-Array = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 # Slabs of a cell: more tell better where to cut, and have more noise together.
 _SLABS = 16

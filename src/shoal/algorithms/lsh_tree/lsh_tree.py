@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal._typing import Array, Integers
 from shoal.accounting.plan import equal, portion
 from shoal.algorithms.lloyd import noisy_lloyd
 from shoal.algorithms.lsh_tree.cells import Cells, Direction, combine
@@ -24,8 +24,6 @@ from shoal.postprocess.recentre import smallest_count
 from shoal.postprocess.weighted_kmeans import weighted_kmeans
 from shoal.queries import Ball, Curator, Grid, Noise, Offset, RowStat, Value
 from shoal.queries.partitions.projections import orthogonal
-
-Array = npt.NDArray[np.float64]
 
 # Shares of what a tree costs: one look at all rows, all levels of counts, the sums of the leaves.
 FOR_ROOT, FOR_LEVELS, FOR_LEAVES = Fraction(1, 20), Fraction(5, 20), Fraction(14, 20)
@@ -83,7 +81,7 @@ class LSHStart:
 
     centres: Array
     counts: Array
-    n_leaves: npt.NDArray[np.int64]
+    n_leaves: Integers
     leaves: Leaves
 
 

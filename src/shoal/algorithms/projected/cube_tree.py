@@ -9,15 +9,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal._typing import Array, Integers
 from shoal.queries import Cubes, Curator, Projected, Projection
-
-Array: TypeAlias = npt.NDArray[np.float64]
-Integers: TypeAlias = npt.NDArray[np.int64]
 
 # Halvings beyond those that make as many cubes as clusters: a cluster is then a few cubes wide.
 _FINER = 3

@@ -12,8 +12,8 @@ from fractions import Fraction
 from typing import Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal._typing import Array
 from shoal.accounting.plan import Plan, weighted
 from shoal.algorithms.projected.cube_tree import Level, candidates, grow, leaves, levels_for
 from shoal.algorithms.projected.recovery import Recovery
@@ -26,7 +26,6 @@ from shoal.postprocess import pack
 from shoal.postprocess.weighted_kmeans import weighted_kmeans
 from shoal.queries import ClusterCost, Curator, Noise, NoisyCounts, Projected, Projection, Voronoi
 
-Array = npt.NDArray[np.float64]
 Route: TypeAlias = Literal["practical", "published"]
 
 # Candidates, swaps, sizes and sums: 1/6 each in Balcan et al., algorithm 4; here nothing is left.

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal._typing import Array
 from shoal.algorithms.shared.clustering import Clustering
 from shoal.postprocess import centre_sd, recentre
 from shoal.postprocess.recentre import smallest_count
@@ -29,8 +29,6 @@ from shoal.queries import (
     Projection,
     Voronoi,
 )
-
-Array = npt.NDArray[np.float64]
 
 # Half widths of a box, or radius of a ball, around a rough centre, in typical distances of a row from it.
 _BOX, _BALL = 2.0, 1.2

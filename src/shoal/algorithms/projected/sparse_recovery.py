@@ -10,14 +10,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal._typing import Array
 from shoal.algorithms.projected.recovery import with_sizes, zero_of
 from shoal.algorithms.shared.clustering import Clustering
 from shoal.postprocess import centre_sd, recentre
 from shoal.queries import CoordinateMass, Curator, Noise, NoisyCounts, Picked, Projected, Projection, Voronoi
-
-Array = npt.NDArray[np.float64]
 
 # Balcan et al. choose s / eta columns, and lose a factor 1 / (1 - eta): eta = 1/2.
 _PICKED_FOR_ONE = 2

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal._typing import Array
 from shoal.algorithms.shared.clustering import Algorithm, Clustering, Sketched
 from shoal.domain import Bounds
 from shoal.domain.magnitude import BUCKETS, edges
@@ -106,7 +106,7 @@ def _bounds(pairs: list[tuple[float, float]], source: str) -> Bounds:
     return Bounds(tuple(low for low, _ in pairs), tuple(high for _, high in pairs), source)
 
 
-def _magnitude(counts: npt.NDArray[np.float64], threshold: float) -> tuple[float, float]:
+def _magnitude(counts: Array, threshold: float) -> tuple[float, float]:
     # The last bucket holds missing cells, which say nothing of magnitude.
     full = np.flatnonzero(counts[:-1] > threshold)
     if len(full) == 0:
@@ -114,7 +114,7 @@ def _magnitude(counts: npt.NDArray[np.float64], threshold: float) -> tuple[float
     return edges(int(full[0]))[0], edges(int(full[-1]))[1]
 
 
-def tighten(counts: npt.NDArray[np.float64], sd: float, low: float, high: float) -> tuple[float, float]:
+def tighten(counts: Array, sd: float, low: float, high: float) -> tuple[float, float]:
     """Return a range that leaves out about half a per cent of the rows at each end, by noisy counts."""
     # Scanned from each end, so that only the noise of few intervals adds up before the rows begin.
     # Stopping too early by chance leaves the bounds a little wide, which is the harmless side.

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-import numpy as np
-import numpy.typing as npt
-
+from shoal._typing import Array, Integers
 from shoal.domain import Domain
 from shoal.postprocess.choose_k import CostCurve
 from shoal.queries import Curator
@@ -41,15 +39,15 @@ class Clustering:
         The row that each row is one with, where noise could not tell some apart: the first of them.
     """
 
-    centres: npt.NDArray[np.float64]
-    sizes: npt.NDArray[np.float64]
-    centre_sd: npt.NDArray[np.float64]
+    centres: Array
+    sizes: Array
+    centre_sd: Array
     size_sd: float
     n_iter: int
     predicted_sd: float
     domain: Domain
     curve: CostCurve | None = None
-    merged_into: npt.NDArray[np.int64] | None = None
+    merged_into: Integers | None = None
 
 
 class Sketch(Protocol):

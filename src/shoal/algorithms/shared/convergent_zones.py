@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal._typing import Array
 from shoal.algorithms.shared.row_count import surely
 from shoal.queries import Curator, NoisySums
-
-Array = npt.NDArray[np.float64]
 
 # How fast the reach of a round shrinks (algorithm notes, section 8R).
 SHRINK = 0.8

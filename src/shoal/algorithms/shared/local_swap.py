@@ -9,11 +9,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal._typing import Array
 from shoal.queries import ClusterCost, Curator, ProjectedLoss, Projection, SwapCost
-
-Array = npt.NDArray[np.float64]
 
 
 def local_swap(

@@ -6,16 +6,13 @@ Points here are in the scaled units of the domain, [-1, 1]^d.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal._typing import Array
 from shoal.domain import Domain
 from shoal.postprocess.weighted_kmeans import WeightedClustering, weighted_kmeans
 from shoal.postprocess.weighted_kmedians import weighted_kmedians
-
-Array: TypeAlias = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from shoal._typing import Array, Integers
 from shoal.algorithms.synopses.synopsis import Lean, Synopsis, evenly
 from shoal.postprocess import pack
 from shoal.postprocess.k_variates import k_variates
@@ -19,9 +20,6 @@ from shoal.postprocess.nearest import nearest_centre
 from shoal.postprocess.weighted_kmeans import WeightedClustering, lloyd
 from shoal.postprocess.weighted_kmedians import nearest_centres, spread, weighted_kmedians
 from shoal.queries import Grid
-
-Array: TypeAlias = npt.NDArray[np.float64]
-Integers: TypeAlias = npt.NDArray[np.int64]
 
 # Random places by which the volume nearest to each centre is measured.
 _PLACES = 4096

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from shoal._typing import Array
 from shoal.algorithms.grid import MOST_DENSE_CELLS, GridSketch, effective_epsilon
 from shoal.algorithms.kmeans.boxes import MASK_THETA, masked, threshold
 from shoal.algorithms.shared.bounds import bounded
@@ -23,8 +24,6 @@ from shoal.errors import InvalidInput
 from shoal.postprocess.nearest import nearest_centre
 from shoal.postprocess.weighted_kmeans import WeightedClustering
 from shoal.queries import Curator, Grid
-
-Array: TypeAlias = npt.NDArray[np.float64]
 
 # By the rule; finer grids have to be asked for.
 _MOST_CELLS = 2**18

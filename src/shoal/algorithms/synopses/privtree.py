@@ -9,18 +9,17 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from shoal._typing import Array
 from shoal.algorithms.kmeans.boxes import grown
 from shoal.algorithms.shared.bounds import bounded
 from shoal.algorithms.synopses.synopsis import Lean, Synopsis, evenly
 from shoal.domain import Domain
 from shoal.queries import Curator, Tree
-
-Array: TypeAlias = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -16,6 +16,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from shoal._typing import Array
 from shoal.algorithms.shared.clustering import Clustering
 from shoal.algorithms.shared.row_count import surely
 from shoal.domain import Domain
@@ -23,7 +24,6 @@ from shoal.postprocess import pack
 from shoal.postprocess.weighted_kmeans import WeightedClustering, weighted_kmeans
 from shoal.queries import Curator
 
-Array: TypeAlias = npt.NDArray[np.float64]
 Lean: TypeAlias = Callable[[Array], Array]
 
 
