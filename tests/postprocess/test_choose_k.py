@@ -9,7 +9,7 @@ from shoal.postprocess.choose_k import cost_curve
 def curve_of(places, weights, *, sd=1.0, n_points=None, most=6):
     n = len(weights) if n_points is None else n_points
     rng, around = np.random.default_rng(0), np.full(places.shape, 1e-5)
-    return cost_curve(places, around, weights, sd, n, most, rng, stretch=np.ones(places.shape[1]))
+    return cost_curve(places, around, weights, sd, n, most, rng, column_scale=np.ones(places.shape[1]))
 
 
 @pytest.fixture

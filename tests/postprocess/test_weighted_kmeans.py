@@ -99,9 +99,9 @@ def test_merging_negative_sizes_stays_inside(how):
 def test_merging_measures_in_stretched_columns(how):
     # Two rows of two: which pairs belong together depends on the unit of each column.
     centres, sizes = np.array([[-0.5, -0.4], [-0.5, 0.4], [0.5, -0.4], [0.5, 0.4]]), np.ones(4)
-    for stretch, pairs in (((1.0, 1.0), [0, 0, 1, 1]), ((0.1, 1.0), [0, 1, 0, 1])):
+    for column_scale, pairs in (((1.0, 1.0), [0, 0, 1, 1]), ((0.1, 1.0), [0, 1, 0, 1])):
         rng = np.random.default_rng(0)
-        merged, labels = merge(centres, sizes, 2, how, rng, np.array(stretch))
+        merged, labels = merge(centres, sizes, 2, how, rng, np.array(column_scale))
         assert (labels == labels[0]).tolist() == (np.array(pairs) == 0).tolist()
         assert np.allclose(merged[labels[0]], centres[np.array(pairs) == 0].mean(axis=0))
 
@@ -109,7 +109,7 @@ def test_merging_measures_in_stretched_columns(how):
 def test_a_column_of_no_width_is_left_in_the_middle():
     points = np.array([[-0.5, 0.3], [0.5, -0.3]])
     rng = np.random.default_rng(0)
-    found = weighted_kmeans(points, np.ones(2), 2, rng, stretch=np.array([1.0, 0.0]))
+    found = weighted_kmeans(points, np.ones(2), 2, rng, column_scale=np.array([1.0, 0.0]))
     assert np.allclose(np.sort(found.centres[:, 0]), [-0.5, 0.5])
     assert not found.centres[:, 1].any()
 

@@ -36,7 +36,7 @@ def test_groups_are_found_in_own_units():
     rng = np.random.default_rng(1)
     # Two groups along the second column, which counts for nothing, and two along the first, which does.
     points = np.array([[-0.2, 0.9], [-0.2, -0.9], [0.2, 0.9], [0.2, -0.9]])
-    found = weighted_kmedians(points, np.ones(4), 2, rng, stretch=np.array([1.0, 0.0]))
+    found = weighted_kmedians(points, np.ones(4), 2, rng, column_scale=np.array([1.0, 0.0]))
     assert sorted(found.centres[:, 0].round(2)) == [-0.2, 0.2]
 
 

@@ -129,7 +129,7 @@ def test_one_row_sets_candidates_apart_by_no_more_than_the_width(case, make):
     assert none.dtype == np.int64
     assert len(none) == loss.n_candidates
     assert np.ptp(one - none) <= WIDTH
-    assert np.ptp(one - other) <= WIDTH * loss.counted(Unit("replace")).stretch
+    assert np.ptp(one - other) <= WIDTH * loss.counted(Unit("replace")).rows_apart
     assert (none >= 0).all()
 
 

@@ -101,11 +101,11 @@ def test_the_loss_is_the_cost_and_the_bound_is_reached():
 @pytest.mark.parametrize("n", [1, 10])
 def test_charges(unit, n):
     pure = design_choice(n, Fraction(1, 3), "epsilon", unit)
-    e = pure.rate * WIDTH * unit.stretch
+    e = pure.rate * WIDTH * unit.rows_apart
     assert pure.law == "permute and flip"
     assert Fraction(1, 3) * Fraction(9999, 10000) < pure.amount == n * e <= Fraction(1, 3)
     rho = design_choice(n, Fraction(1, 3), "rho", unit)
-    e = rho.rate * WIDTH * unit.stretch
+    e = rho.rate * WIDTH * unit.rows_apart
     assert rho.law == "exponential mechanism"
     assert Fraction(1, 3) * Fraction(9999, 10000) < rho.amount == n * e**2 / 8 <= Fraction(1, 3)
     # Permute and flip has no bounded range to claim.

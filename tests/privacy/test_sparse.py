@@ -149,7 +149,7 @@ def test_charges_of_every_unit(behind_gate, blobs, unit, delta):
     answer = curator.sparse_histogram(Grid((2**20, 2**20)), cost=Fraction(1, 2), spurious=20)
     entry = curator.transcript.entries[0]
     rate = curator.law(entry.question).blocks[0].parameter
-    pure = rate * unit.stretch
+    pure = rate * unit.rows_apart
     assert entry.charge.amount == (pure if not delta else pure**2 / 2) <= curator.budget.amount / 2
     assert curator.price(entry.question) == entry.charge
     assert float(entry.charge.amount) == pytest.approx(float(curator.budget.amount) / 2, rel=1e-4)

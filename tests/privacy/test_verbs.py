@@ -115,7 +115,7 @@ def test_a_verb_is_drawn_for_all_rows_between_neighbours(behind_gate, blobs, ver
     # So many rows lie between neighbours, and each is to lose its part; Gaussian losses of two cells add up
     # as squares, so that a row replaced is sqrt(2) rows.
     gaussian = "sigma" in of_one.mechanism
-    rows = unit.max_rows * np.sqrt(2) if gaussian and unit.replace else unit.stretch
+    rows = unit.max_rows * np.sqrt(2) if gaussian and unit.replace else unit.rows_apart
     assert (many * rows <= alone * (1 + 1e-4)).all()
     assert of_all.amount <= of_one.amount * (1 + Fraction(1, 1000))
 

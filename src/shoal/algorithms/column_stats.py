@@ -112,14 +112,14 @@ class PrincipalComponents:
     def run(self, curator: Curator) -> Components:
         """Estimate bounds where some are unknown, ask for mean and spread, then for products of columns."""
         curator, share = _bounded(curator)
-        d, stretch = curator.domain.n_columns, curator.domain.stretch
+        d, column_scale = curator.domain.n_columns, curator.domain.column_scale
         mean, radius = _middle(curator, share * FOR_MEAN)
         of = Outer(Offset(mean[np.newaxis, :], Ball(radius)))
         cost = share * (1 - FOR_MEAN)
         answer = curator.sums(Grid.whole(d), of=of, cost=cost, noise=_quietest(curator, of, cost))
         rows = surely(float(answer.counts[0]), answer.count_sd)
         moments = symmetric(answer.sums[0], d) / max(float(answer.counts[0]), smallest_count(answer.count_sd))
-        variances, vectors = np.linalg.eigh(moments * np.multiply.outer(stretch, stretch))
+        variances, vectors = np.linalg.eigh(moments * np.multiply.outer(column_scale, column_scale))
         largest = np.argsort(-variances, kind="stable")[: self.n_components]
         directions = vectors[:, largest].T
         # An eigenvector has no sign of its own: let its largest entry be positive.

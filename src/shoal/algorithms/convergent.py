@@ -49,7 +49,7 @@ class Convergent:
 
     def run(self, curator: Curator) -> Clustering:
         """Ask for noisy means, lay a zone around each, and let the rows of each cell choose."""
-        k, d, stretch = self.n_clusters, curator.domain.n_columns, curator.domain.stretch
+        k, d, column_scale = self.n_clusters, curator.domain.n_columns, curator.domain.column_scale
         centres = pack(k, d, curator.public_rng("starting centres"))
         rng = curator.public_rng("zones")
         choice = SHARE_FOR_CHOICE if self.n_candidates > 1 else Fraction(0)
@@ -63,7 +63,7 @@ class Convergent:
             targets = np.clip(cells.centres + offsets, -1.0, 1.0)
             centres = targets
             if choice:
-                zone = sampling_zone(cells.centres, targets, self.n_candidates, stretch, rng)
+                zone = sampling_zone(cells.centres, targets, self.n_candidates, column_scale, rng)
                 loss = OffsetCost(cells, targets, zone, 2 * radius)
                 centres = zone[np.arange(k), curator.select_each(loss, cost=cost * choice)]
         spread = centre_sd(offsets, answer.counts, answer.sum_sd, answer.count_sd)

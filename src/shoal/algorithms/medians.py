@@ -109,7 +109,7 @@ class Medians:
 
     def _descend(self, curator: Curator) -> Clustering:
         """Start from a grid or a coreset, and move each centre the way its rows pull, each with one."""
-        k, d, stretch = self.n_clusters, curator.domain.n_columns, curator.domain.stretch
+        k, d, column_scale = self.n_clusters, curator.domain.n_columns, curator.domain.column_scale
         part = curator.within(curator.domain.bounds, SHARE_FOR_START)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MostlyNoise)  # of a start, which is not yet the answer
@@ -121,7 +121,7 @@ class Medians:
             cells = Voronoi(centres)
             answer = curator.sums(cells, of=Direction(centres, step), cost=cost, noise=self.noise)
             pull = _pull(answer)
-            ways = np.divide(step * pull, stretch, out=np.zeros_like(pull), where=stretch > 0)
+            ways = np.divide(step * pull, column_scale, out=np.zeros_like(pull), where=column_scale > 0)
             centres = np.clip(cells.centres + ways, -1.0, 1.0)
             visited.append(centres)
         # Late centres are near each other, and their noise is not the same: their mean has less.

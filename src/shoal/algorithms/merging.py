@@ -72,9 +72,9 @@ def merge_to(found: Clustering, n_clusters: int, how: Merge, curator: Curator) -
     """Merge a clustering's centres, with the errors that their noise gives the merged ones."""
     least = smallest_count(found.size_sd)
     rng = curator.public_rng("starts of the merge")
-    stretch = curator.domain.stretch
+    column_scale = curator.domain.column_scale
     weights = merge_weights(found.sizes, least, how)
-    centres, labels = merge(found.centres, weights, n_clusters, how, rng, stretch)
+    centres, labels = merge(found.centres, weights, n_clusters, how, rng, column_scale)
     merged = np.clip(centres, -1.0, 1.0)
     parts = np.bincount(labels, minlength=n_clusters)
     return replace(

@@ -80,7 +80,7 @@ class SwapLloyd:
             found, usual = swap_round(curator, centres, cost, narrow=last_rounds)
             centres = found.centres
             if not last_rounds and t > 0:
-                centres = swapped(found, usual, curator.domain.stretch, rng)
+                centres = swapped(found, usual, curator.domain.column_scale, rng)
         assert found is not None
         if rounds > 1:  # no swap happens between the last two, so they can be averaged
             centres = (1 - _LAST) * before + _LAST * centres
@@ -148,7 +148,7 @@ def swap_round(curator: Curator, centres: Array, cost: Fraction, *, narrow: bool
     else:
         distance = _FIRST_RADIUS * math.sqrt(d)
         radius = distance if body == "ball" else _FIRST_RADIUS
-    reach = _REACH * distance * float(curator.domain.stretch.max())
+    reach = _REACH * distance * float(curator.domain.column_scale.max())
     of = Relative(centres, np.full((k, d), radius), body, np.full(k, reach))
     answer = curator.sums(Voronoi(centres), of=of, cost=cost)
     assert answer.costs is not None
@@ -172,7 +172,7 @@ def swap_round(curator: Curator, centres: Array, cost: Fraction, *, narrow: bool
     return found, float(np.quantile(per_row, _USUAL)) if len(per_row) else math.inf
 
 
-def swapped(found: Round, usual: float, stretch: Array, rng: np.random.Generator) -> Array:
+def swapped(found: Round, usual: float, column_scale: Array, rng: np.random.Generator) -> Array:
     """Merge pairs that cost little and split centres that cost much, while that lowers the cost.
 
     Parameters
@@ -181,7 +181,7 @@ def swapped(found: Round, usual: float, stretch: Array, rng: np.random.Generator
         Released centres, sizes and costs.
     usual : float
         The usual squared distance of a row.
-    stretch : ndarray of shape (d,)
+    column_scale : ndarray of shape (d,)
         What columns are multiplied by before distances are taken.
     rng : numpy Generator
         Public randomness.
@@ -190,7 +190,7 @@ def swapped(found: Round, usual: float, stretch: Array, rng: np.random.Generator
     if k < 3 or not math.isfinite(usual):
         return found.centres
     centres, sizes = found.centres.copy(), np.maximum(found.counts, 1.0)
-    points = centres * stretch
+    points = centres * column_scale
     gaps = ((points[:, np.newaxis, :] - points[np.newaxis, :, :]) ** 2).sum(axis=2)
     # What merging two adds to the cost (Ward); a starved centre has no rows, so it is merged first.
     wards = gaps * np.multiply.outer(sizes, sizes) / np.add.outer(sizes, sizes)
@@ -212,7 +212,7 @@ def swapped(found: Round, usual: float, stretch: Array, rng: np.random.Generator
         both = sizes[gone] + sizes[stays]
         centres[stays] = (sizes[gone] * centres[gone] + sizes[stays] * centres[stays]) / both
         direction = rng.normal(size=d)
-        away = _SPLIT * math.sqrt(per_row) * direction / np.linalg.norm(direction) / stretch
+        away = _SPLIT * math.sqrt(per_row) * direction / np.linalg.norm(direction) / column_scale
         centres[gone], centres[wide] = centres[wide] + away, centres[wide] - away
         unused[[gone, stays]] = False
     return np.clip(centres, -1.0, 1.0)

@@ -230,7 +230,7 @@ def corner_loss(law: NoiseLaw, change: Change, unit: Unit) -> float:
     sigmas = [float(b.parameter) for b in law.blocks for _ in range(b.n)]
     if law.blocks[0].law == "gaussian":
         return float(((corner / sigmas) ** 2).sum() / 2) * unit.max_rows**2 * (2 if unit.replace else 1)
-    pure = float(most_lost(law.blocks, corner)[0]) * unit.stretch
+    pure = float(most_lost(law.blocks, corner)[0]) * unit.rows_apart
     return pure if law.currency == "epsilon" else pure**2 / 2
 
 

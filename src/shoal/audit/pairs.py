@@ -157,7 +157,7 @@ def block_shifts(question: BlockMeans, before: Chunk, after: Chunk, domain: Doma
         for here, there, n in common:
             same[here : here + n] = drawn[there : there + n]
         sums = [
-            exact_block_totals(question, chunk.columns, chunk.weights, blocks, seeds, domain.stretch)
+            exact_block_totals(question, chunk.columns, chunk.weights, blocks, seeds, domain.column_scale)
             for chunk, blocks in ((before, same), (after, drawn))
         ]
         yield (sums[1] - sums[0]).reshape(1, -1)

@@ -114,7 +114,9 @@ def _check_blocks(question: BlockMeans, rows: Chunk, domain: Domain) -> None:
 
     def centres(inside: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
         weights = None if rows.weights is None else rows.weights[inside]
-        return exact_block_totals(few, rows.columns[:, inside], weights, drawn[inside], seeds, domain.stretch)
+        return exact_block_totals(
+            few, rows.columns[:, inside], weights, drawn[inside], seeds, domain.column_scale
+        )
 
     nobody = centres(drawn < 0)
     singly = nobody + sum(centres(drawn == block) - nobody for block in range(few.n_blocks))

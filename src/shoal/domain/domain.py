@@ -77,10 +77,10 @@ class Domain:
     @property
     def metric(self) -> npt.NDArray[np.float64] | None:
         """Column weights of the squared distance between scaled rows, or None when all are one."""
-        return None if self.scaling == "bounds" else self.stretch**2
+        return None if self.scaling == "bounds" else self.column_scale**2
 
     @property
-    def stretch(self) -> npt.NDArray[np.float64]:
+    def column_scale(self) -> npt.NDArray[np.float64]:
         """What scaled columns are multiplied by so that plain distance is the one that is measured in."""
         half = self.bounds.half_width
         widest = float(half.max())

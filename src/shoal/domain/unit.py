@@ -25,7 +25,7 @@ class Unit:
 
     Examples
     --------
-    >>> Unit().stretch, Unit("replace").stretch, Unit("replace", max_rows=3).stretch
+    >>> Unit().rows_apart, Unit("replace").rows_apart, Unit("replace", max_rows=3).rows_apart
     (1, 2, 6)
     """
 
@@ -45,8 +45,8 @@ class Unit:
         return self.neighbours == "replace"
 
     @property
-    def stretch(self) -> int:
-        """How many rows added or removed lie between neighbours: pure noise is drawn at epsilon / stretch."""
+    def rows_apart(self) -> int:
+        """How many rows added or removed lie between neighbours; pure noise is drawn at epsilon over it."""
         return self.max_rows * (2 if self.replace else 1)
 
     def describe(self) -> str:

@@ -129,7 +129,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, PrivateStep):  # type: ignore[
         self.explained_variance_ = found.variances * unit**2
         self.explained_variance_ratio_ = found.variances / max(found.total, float(found.variances.sum()))
         # No row of the box lies further than this along a direction.
-        furthest = np.abs(found.directions) @ (found.domain.stretch * (1 + np.abs(found.mean)))
+        furthest = np.abs(found.directions) @ (found.domain.column_scale * (1 + np.abs(found.mean)))
         self.reach_ = np.minimum(_CLIP * np.sqrt(found.variances), furthest) * unit
         if found.noisy:
             warnings.warn(
@@ -156,7 +156,9 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, PrivateStep):  # type: ignore[
         """
         check_is_fitted(self, "components_")
         rows = self._domain.encode(list(self._read(X).T)).columns.T.astype(np.float64)
-        along = ((rows - self._mean) * self._domain.stretch) @ self.components_.T * self._domain.length_unit
+        along = (
+            ((rows - self._mean) * self._domain.column_scale) @ self.components_.T * self._domain.length_unit
+        )
         return np.asarray(np.clip(along, -self.reach_, self.reach_) / self._unit)
 
     def inverse_transform(self, X: Any) -> npt.NDArray[np.float64]:
@@ -168,9 +170,9 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, PrivateStep):  # type: ignore[
             Points of [-1, 1]^m.
         """
         check_is_fitted(self, "components_")
-        stretch = self._domain.stretch * self._domain.length_unit
+        column_scale = self._domain.column_scale * self._domain.length_unit
         away = np.asarray(X) * self._unit @ self.components_
-        points = self._mean + away / np.where(stretch > 0, stretch, 1.0)
+        points = self._mean + away / np.where(column_scale > 0, column_scale, 1.0)
         return decode(points, self._domain.bounds.lower, self._domain.bounds.upper)
 
     @property

@@ -79,7 +79,7 @@ def cost_curve(
     rng: np.random.Generator,
     *,
     n_starts: int = _STARTS,
-    stretch: Array,
+    column_scale: Array,
 ) -> CostCurve:
     """Cluster released points into 1, 2, ... groups and choose a number.
 
@@ -101,7 +101,7 @@ def cost_curve(
         Public randomness.
     n_starts : int
         Most starts of k-means for each number.
-    stretch : ndarray of shape (d,)
+    column_scale : ndarray of shape (d,)
         What columns are multiplied by before distances are taken.
 
     Examples
@@ -109,11 +109,11 @@ def cost_curve(
     >>> rng = np.random.default_rng(0)
     >>> places = np.repeat([[-0.5], [0.0], [0.5]], 50, axis=0) + rng.normal(0, 0.02, (150, 1))
     >>> narrow = np.full((150, 1), 1e-6)
-    >>> curve = cost_curve(places, narrow, np.full(150, 9.0), 1.0, 150, 6, rng, stretch=np.ones(1))
+    >>> curve = cost_curve(places, narrow, np.full(150, 9.0), 1.0, 150, 6, rng, column_scale=np.ones(1))
     >>> curve.chosen
     3
     """
-    points, around = places * stretch, variances * stretch**2
+    points, around = places * column_scale, variances * column_scale**2
     mass = float(weights.sum())
     if not mass > 0:  # all is noise
         zeros, unknown = np.zeros(max_clusters), np.full(max_clusters, np.inf)
@@ -133,9 +133,9 @@ def cost_curve(
                 max_iter=_ROUNDS,
                 n_swaps=_SWAPS,
                 least_mass=1.0,
-                stretch=stretch,
+                column_scale=column_scale,
             )
-            centres = found.centres * stretch
+            centres = found.centres * column_scale
             labels = nearest_centre(points, centres)
             light = np.bincount(labels, weights, i + 1) < least
             if i == 0 or not light.any() or light.all():

@@ -15,7 +15,7 @@ def k_variates(
     rng: np.random.Generator,
     *,
     half: Array,
-    stretch: Array | None = None,
+    column_scale: Array | None = None,
 ) -> Array:
     """Choose centres: a point by weight times squared distance to those before, then a place around it.
 
@@ -35,7 +35,7 @@ def k_variates(
         Public randomness.
     half : ndarray of shape (d,)
         Half the width of a cell in every column.
-    stretch : ndarray of shape (d,), optional
+    column_scale : ndarray of shape (d,), optional
         What columns are multiplied by to measure distance.
 
     Examples
@@ -45,7 +45,7 @@ def k_variates(
     >>> bool(found.min() < -0.5 < 0.5 < found.max())
     True
     """
-    reach = np.ones(points.shape[1]) if stretch is None else stretch
+    reach = np.ones(points.shape[1]) if column_scale is None else column_scale
     columns = np.ascontiguousarray((points * reach).T)
     mass = np.maximum(weights, 0.0)
     if not mass.any():  # nothing stands out: any cell is as good

@@ -37,7 +37,7 @@ def merge(
     n_clusters: int,
     how: Merge,
     rng: np.random.Generator,
-    stretch: Array | None = None,
+    column_scale: Array | None = None,
 ) -> tuple[Array, Integers]:
     """Merge centres by their weights.
 
@@ -53,7 +53,7 @@ def merge(
         Merge the closest pair (Ni et al.), the pair that costs least (Ward), or run weighted k-means.
     rng : numpy Generator
         Public randomness, for k-means.
-    stretch : ndarray of shape (d,), optional
+    column_scale : ndarray of shape (d,), optional
         What columns are multiplied by before distances are taken.
 
     Returns
@@ -70,9 +70,9 @@ def merge(
     (array([[0.05],
            [1.  ]]), array([0, 0, 1]))
     """
-    by = np.ones(centres.shape[1]) if stretch is None else stretch
+    by = np.ones(centres.shape[1]) if column_scale is None else column_scale
     if how == "kmeans":
-        found = weighted_kmeans(centres, weights, n_clusters, rng, stretch=by).centres
+        found = weighted_kmeans(centres, weights, n_clusters, rng, column_scale=by).centres
         gaps = (((centres[:, np.newaxis, :] - found[np.newaxis, :, :]) * by) ** 2).sum(axis=2)
         return found, gaps.argmin(axis=1)
     points, masses = list(centres), list(weights)

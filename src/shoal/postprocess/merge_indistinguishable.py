@@ -9,7 +9,7 @@ import numpy as np
 from shoal._typing import Array, Booleans, Integers
 
 
-def merge_indistinguishable(centres: Array, sizes: Array, variances: Array, stretch: Array) -> Integers:
+def merge_indistinguishable(centres: Array, sizes: Array, variances: Array, column_scale: Array) -> Integers:
     """Say which centres to make one of, so that the expected cost falls.
 
     For sizes n, m and noise variances v, w (summed over columns) keeping two centres apart costs
@@ -25,7 +25,7 @@ def merge_indistinguishable(centres: Array, sizes: Array, variances: Array, stre
         Their noisy sizes.
     variances : ndarray of shape (k, d)
         Of the noise of each coordinate; a centre of infinite variance stays as it is.
-    stretch : ndarray of shape (d,)
+    column_scale : ndarray of shape (d,)
         What columns are multiplied by before distances are taken.
 
     Returns
@@ -39,7 +39,7 @@ def merge_indistinguishable(centres: Array, sizes: Array, variances: Array, stre
     >>> merge_indistinguishable(places, np.ones(3), noise, np.ones(1))
     array([0, 0, 2])
     """
-    left = _Left.of(centres, sizes, variances, stretch)
+    left = _Left.of(centres, sizes, variances, column_scale)
     while left.alive.sum() > 1:
         i, j, surplus = left.nearest(
             left.gaps() / np.maximum(2 * np.add.outer(left.noise, left.noise), 1e-300)
@@ -50,7 +50,9 @@ def merge_indistinguishable(centres: Array, sizes: Array, variances: Array, stre
     return left.group
 
 
-def merge_ward(n_clusters: int, centres: Array, sizes: Array, variances: Array, stretch: Array) -> Integers:
+def merge_ward(
+    n_clusters: int, centres: Array, sizes: Array, variances: Array, column_scale: Array
+) -> Integers:
     """Join noisy centres until n_clusters are left: those first that cost the least as one (Ward).
 
     Two that are one on average seem apart by their noise, so that is taken off their squared distance.
@@ -64,7 +66,7 @@ def merge_ward(n_clusters: int, centres: Array, sizes: Array, variances: Array, 
     >>> merge_ward(2, places, np.ones(3), 0 * noise, np.ones(1))
     array([0, 1, 1])
     """
-    left = _Left.of(centres, sizes, variances, stretch)
+    left = _Left.of(centres, sizes, variances, column_scale)
     while left.alive.sum() > n_clusters:
         shared = np.multiply.outer(left.weights, left.weights) / np.add.outer(left.weights, left.weights)
         i, j, _ = left.nearest(shared * (left.gaps() - np.add.outer(left.noise, left.noise)))
@@ -83,10 +85,10 @@ class _Left:
     group: Integers
 
     @classmethod
-    def of(cls, centres: Array, sizes: Array, variances: Array, stretch: Array) -> _Left:
-        noise = (variances * stretch**2).sum(axis=1)
+    def of(cls, centres: Array, sizes: Array, variances: Array, column_scale: Array) -> _Left:
+        noise = (variances * column_scale**2).sum(axis=1)
         return cls(
-            centres * stretch, noise, np.maximum(sizes, 1.0), np.isfinite(noise), np.arange(len(centres))
+            centres * column_scale, noise, np.maximum(sizes, 1.0), np.isfinite(noise), np.arange(len(centres))
         )
 
     def gaps(self) -> Array:

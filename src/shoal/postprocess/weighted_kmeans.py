@@ -60,7 +60,7 @@ def weighted_kmeans(
     least_mass: float = 0.0,
     noise: float = 0.0,
     n_swaps: int = 30,
-    stretch: Array | None = None,
+    column_scale: Array | None = None,
 ) -> WeightedClustering:
     """Find centres of weighted points: many starts, Lloyd, then swaps of single centres.
 
@@ -84,7 +84,7 @@ def weighted_kmeans(
         Standard deviation of a weight's noise; k-means++ looks at weights above sqrt(2) of it.
     n_swaps : int
         Single centres moved elsewhere on trial, after the starts.
-    stretch : ndarray of shape (d,), optional
+    column_scale : ndarray of shape (d,), optional
         What columns are multiplied by before distances are taken.
 
     Returns
@@ -103,7 +103,7 @@ def weighted_kmeans(
     if n_clusters < 1 or n_starts < 1:
         raise InvalidInput(f"{n_clusters} centres from {n_starts} starts: at least 1 of each is wanted")
     d = points.shape[1]
-    reach = np.ones(d) if stretch is None else stretch
+    reach = np.ones(d) if column_scale is None else column_scale
     columns = np.ascontiguousarray((points * reach).T)
     mass = np.ascontiguousarray(weights, dtype=np.float64)
     standing = np.maximum(mass - np.sqrt(2) * noise, 0.0)

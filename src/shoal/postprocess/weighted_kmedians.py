@@ -28,7 +28,7 @@ def weighted_kmedians(
     n_swaps: int = 10,
     grain: float = 0.0,
     start: Array | None = None,
-    stretch: Array | None = None,
+    column_scale: Array | None = None,
 ) -> WeightedClustering:
     """Find medians of weighted points: starts far from each other, Weiszfeld's steps, then swaps.
 
@@ -53,7 +53,7 @@ def weighted_kmedians(
         Distances are taken as if from there, or medians would snap to the middles of heavy cells.
     start : ndarray of shape (n_clusters, d), optional
         One more place to start from.
-    stretch : ndarray of shape (d,), optional
+    column_scale : ndarray of shape (d,), optional
         What columns are multiplied by before distances are taken.
 
     Returns
@@ -72,7 +72,7 @@ def weighted_kmedians(
     if n_clusters < 1 or n_starts < 1:
         raise InvalidInput(f"{n_clusters} centres from {n_starts} starts: at least 1 of each is wanted")
     d = points.shape[1]
-    reach = np.ones(d) if stretch is None else stretch
+    reach = np.ones(d) if column_scale is None else column_scale
     heavy = weights > 0
     if not heavy.any():
         return WeightedClustering(pack(n_clusters, d, rng), np.zeros(n_clusters), 0.0)

@@ -59,7 +59,7 @@ class Boxes:
         Noisy counts; they may be negative.
     sd : float
         Standard deviation of their noise.
-    stretch : ndarray of shape (d,)
+    column_scale : ndarray of shape (d,)
         What columns are multiplied by before distances are taken.
     total, total_sd : float
         Noisy number of rows in all boxes, dropped ones as well, and the standard deviation of its noise.
@@ -69,7 +69,7 @@ class Boxes:
     variances: Array
     weights: Array
     sd: float
-    stretch: Array
+    column_scale: Array
     total: float
     total_sd: float
 
@@ -99,7 +99,7 @@ class Boxes:
             # Where groups are as small as that, they are not told from noise by their weight.
             if not 0 < np.maximum(found.masses[light], 0.0).sum() < _FEW_ROWS * weights.sum():
                 break
-            labels = nearest_centre(self.places * self.stretch, found.centres * self.stretch)
+            labels = nearest_centre(self.places * self.column_scale, found.centres * self.column_scale)
             weights = np.where(light[labels], 0.0, weights)
         return found.centres
 
@@ -126,7 +126,7 @@ class Boxes:
             n_starts=n_starts,
             least_mass=1.0,
             n_swaps=30 if n_starts > 1 else 0,
-            stretch=self.stretch,
+            column_scale=self.column_scale,
         )
 
     def choose_k(self, most: int, rng: np.random.Generator, n_starts: int = 20) -> CostCurve:
@@ -142,7 +142,7 @@ class Boxes:
             Most starts of k-means for each number.
         """
         given = self.places, self.variances, self.weights, self.sd
-        return cost_curve(*given, self.n_boxes, most, rng, n_starts=n_starts, stretch=self.stretch)
+        return cost_curve(*given, self.n_boxes, most, rng, n_starts=n_starts, column_scale=self.column_scale)
 
     def spreads(self, centres: Array) -> Array:
         """Return the standard deviation of rows around each centre, a column: shape (k, d).
@@ -150,7 +150,7 @@ class Boxes:
         Where a centre has few rows, it is drawn towards the common one.
         """
         k, d = centres.shape
-        labels = nearest_centre(self.places * self.stretch, centres * self.stretch)
+        labels = nearest_centre(self.places * self.column_scale, centres * self.column_scale)
         weights = np.maximum(self.weights, 0.0)
         mass = np.bincount(labels, weights, k)
         squares = np.empty((k, d))
@@ -173,10 +173,10 @@ class Boxes:
             Starts of k-means.
         """
         weights = np.maximum(self.weights, 0.0)
-        inside = float(weights @ (self.variances * self.stretch**2).sum(axis=1))
+        inside = float(weights @ (self.variances * self.column_scale**2).sum(axis=1))
 
         def cost(centres: Array) -> float:
-            points, goals = self.places * self.stretch, centres * self.stretch
+            points, goals = self.places * self.column_scale, centres * self.column_scale
             away = points - goals[nearest_centre(points, goals)]
             return float(weights @ (away**2).sum(axis=1)) + inside
 
@@ -198,7 +198,7 @@ class Boxes:
             Standard deviation of that noise.
         """
         k = len(centres)
-        labels = nearest_centre(self.places * self.stretch, centres * self.stretch)
+        labels = nearest_centre(self.places * self.column_scale, centres * self.column_scale)
         weights = np.maximum(self.weights, 0.0)
         mass = np.bincount(labels, weights, k)
         sums = group_sums(labels, weights[:, np.newaxis] * self.places, k)
@@ -220,7 +220,7 @@ class Boxes:
     def centre_errors(self, centres: Array) -> tuple[Array, Array, float]:
         """Return sizes of centres, the variance of their noise a column, and the noise of a size."""
         k = len(centres)
-        labels = nearest_centre(self.places * self.stretch, centres * self.stretch)
+        labels = nearest_centre(self.places * self.column_scale, centres * self.column_scale)
         sizes = np.bincount(labels, self.weights, k).astype(np.float64)
         boxes = np.bincount(labels, minlength=k)
         # A box's noise moves the centre by its offset; variances hold the mean square of those.
@@ -246,7 +246,7 @@ def tree_points(curator: Curator, cost: Fraction) -> Boxes:
         (upper - lower) ** 2 / 12,
         answer.counts,
         answer.sd,
-        curator.domain.stretch,
+        curator.domain.column_scale,
         float(answer.counts.sum()),
         answer.sd * math.sqrt(tree.n_cells),
     )
@@ -262,11 +262,11 @@ def grown(curator: Curator, cost: Fraction) -> tuple[Tree, NoisyCounts]:
     cost : Fraction
         Share of the budget.
     """
-    tree = curator.grow(tree_axes(curator.domain.stretch), cost=cost * _FOR_BOXES)
+    tree = curator.grow(tree_axes(curator.domain.column_scale), cost=cost * _FOR_BOXES)
     return tree, curator.histogram(tree, cost=cost * (1 - _FOR_BOXES))
 
 
-def tree_axes(stretch: Array) -> tuple[int, ...]:
+def tree_axes(column_scale: Array) -> tuple[int, ...]:
     """Return the columns that levels halve: always the widest side, the first of equals.
 
     Examples
@@ -274,7 +274,7 @@ def tree_axes(stretch: Array) -> tuple[int, ...]:
     >>> tree_axes(np.array([1.0, 1.0]))[:4], tree_axes(np.array([1.0, 4.0]))[:4]
     ((0, 1, 0, 1), (1, 1, 0, 1))
     """
-    widths, left = stretch.astype(np.float64).copy(), np.full(len(stretch), _MOST_A_COLUMN)
+    widths, left = column_scale.astype(np.float64).copy(), np.full(len(column_scale), _MOST_A_COLUMN)
     axes: list[int] = []
     while len(axes) < MOST_LEVELS and left.any():
         axis = int(np.argmax(np.where(left > 0, widths, -1.0)))
@@ -307,7 +307,7 @@ def masked_points(curator: Curator, n_rows: float, cost: Fraction) -> Boxes:
         np.full((len(cells), d), (2 / side) ** 2 / 12),
         answer.counts[cells],
         answer.sd,
-        domain.stretch,
+        domain.column_scale,
         float(answer.counts.sum()),
         answer.sd * math.sqrt(grid.n_cells),
     )

@@ -215,7 +215,7 @@ class KMeans:
             narrow,
             start.counts,
             start.count_sd,
-            curator.domain.stretch,
+            curator.domain.column_scale,
             float(start.counts.sum()),
             start.count_sd * math.sqrt(len(start.counts)),
         )

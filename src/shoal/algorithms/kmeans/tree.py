@@ -95,7 +95,7 @@ def refine(
         points = points.moved_to(centres, found.centres, found.counts, found.count_sd)
         centres = points.centres_without_noise(n_clusters, rng, n_starts)
     else:
-        centres = merge_to_k(found, n_clusters, rows.estimate, points.stretch, rng)
+        centres = merge_to_k(found, n_clusters, rows.estimate, points.column_scale, rng)
     for share in shares[1:]:
         found = centre_round(curator, centres, points.spreads(centres), rows.estimate, rest * share)
         centres = found.centres
@@ -132,7 +132,7 @@ def _sum_noise(curator: Curator, cost: Fraction) -> float:
 
 
 def merge_to_k(
-    found: RoundResult, n_clusters: int, rows: float, stretch: Array, rng: np.random.Generator
+    found: RoundResult, n_clusters: int, rows: float, column_scale: Array, rng: np.random.Generator
 ) -> Array:
     """Merge centres until k are left.
 
@@ -147,7 +147,7 @@ def merge_to_k(
         How many are left.
     rows : float
         Public or noisy number of rows.
-    stretch : ndarray of shape (d,)
+    column_scale : ndarray of shape (d,)
         What columns are multiplied by before distances are taken.
     rng : numpy Generator
         Public randomness.
@@ -163,13 +163,13 @@ def merge_to_k(
     )
     if len(real) == n_clusters:
         return centres
-    by_means = weighted_kmeans(centres, sizes, n_clusters, rng, stretch=stretch).centres
+    by_means = weighted_kmeans(centres, sizes, n_clusters, rng, column_scale=column_scale).centres
     groups = (
-        merge_ward(n_clusters, centres, sizes, noise, stretch),
-        nearest_centre(centres * stretch, by_means * stretch),
+        merge_ward(n_clusters, centres, sizes, noise, column_scale),
+        nearest_centre(centres * column_scale, by_means * column_scale),
     )
-    noise = (np.where(np.isfinite(noise), noise, 0.0) * stretch**2).sum(axis=1)
-    found_by = [_joined(group, centres, sizes, noise, stretch) for group in groups]
+    noise = (np.where(np.isfinite(noise), noise, 0.0) * column_scale**2).sum(axis=1)
+    found_by = [_joined(group, centres, sizes, noise, column_scale) for group in groups]
     means, _ = min(found_by, key=lambda one: one[1])
     return means if len(means) == n_clusters else by_means
 
@@ -193,20 +193,20 @@ def n_real(sizes: Array, sd: float, rows: float) -> int:
 
 
 def _joined(
-    groups: Integers, centres: Array, sizes: Array, noise: Array, stretch: Array
+    groups: Integers, centres: Array, sizes: Array, noise: Array, column_scale: Array
 ) -> tuple[Array, float]:
     """Return the means of groups of centres, and what they cost less the noise of the centres."""
     names, labels = np.unique(groups, return_inverse=True)
     mass = np.bincount(labels, sizes)
     means = group_sums(labels, sizes[:, np.newaxis] * centres, len(names)) / mass[:, np.newaxis]
-    away = (((centres - means[labels]) * stretch) ** 2).sum(axis=1)
+    away = (((centres - means[labels]) * column_scale) ** 2).sum(axis=1)
     return means, float(sizes @ (away - noise * (1 - sizes / mass[labels])))
 
 
 def to_clustering(curator: Curator, found: RoundResult, rows: RowCount, n_iter: int) -> Clustering:
     """Turn the last round into what is released; centres that noise cannot tell apart become one."""
     merged_into = merge_indistinguishable(
-        found.centres, found.counts, found.centre_variance, curator.domain.stretch
+        found.centres, found.counts, found.centre_variance, curator.domain.column_scale
     )
     weights = np.where(found.known, np.maximum(found.counts, 1.0), 1e-6)
     mass = np.bincount(merged_into, weights, len(weights))[merged_into, np.newaxis]

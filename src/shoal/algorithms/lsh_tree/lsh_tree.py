@@ -157,12 +157,12 @@ def lsh_start(
             n_leaves=(np.arange(n_clusters) < len(leaves.counts)).astype(np.int64),
             leaves=leaves,
         )
-    stretch = curator.domain.stretch
+    column_scale = curator.domain.column_scale
     weights = np.maximum(leaves.counts, 1.0)
     found = weighted_kmeans(
-        leaves.means, weights, n_clusters, rng, n_starts=n_starts, stretch=stretch
+        leaves.means, weights, n_clusters, rng, n_starts=n_starts, column_scale=column_scale
     ).centres
-    gaps = [(((leaves.means - centre) * stretch) ** 2).sum(axis=1) for centre in found]
+    gaps = [(((leaves.means - centre) * column_scale) ** 2).sum(axis=1) for centre in found]
     labels = np.argmin(gaps, axis=0)
     return LSHStart(
         centres=np.clip(found, -1.0, 1.0),
@@ -192,7 +192,7 @@ def grow_tree(curator: Curator, n_clusters: int, share: Fraction, *, noise: Nois
     curator.count_sd(cost=for_level)  # refuses a budget that is too small, before any of it is spent
     sum_sd, _ = curator.noise_sd(cost=for_leaves, noise=noise)
     rng = curator.public_rng("directions of the tree")
-    along = orthogonal(min(d, levels), d, rng) * curator.domain.stretch
+    along = orthogonal(min(d, levels), d, rng) * curator.domain.column_scale
 
     root = curator.sums(Grid.whole(d), cost=share * FOR_ROOT, noise=noise)
     n_rows = max(float(root.counts[0] if curator.n_rows is None else curator.n_rows), 1.0)

@@ -35,7 +35,9 @@ def reach(round_: int, n_clusters: int, n_columns: int) -> float:
     return max(size * max(SHRINK ** (round_ - 1), LEAST_REACH), 2.0**-16)
 
 
-def sampling_zone(previous: Array, targets: Array, n: int, stretch: Array, rng: np.random.Generator) -> Array:
+def sampling_zone(
+    previous: Array, targets: Array, n: int, column_scale: Array, rng: np.random.Generator
+) -> Array:
     """Return n candidates for each centre: its target, and points of its sampling zone.
 
     The convergent zone is the ball around the target that reaches to the previous centre. A random direction
@@ -48,8 +50,8 @@ def sampling_zone(previous: Array, targets: Array, n: int, stretch: Array, rng: 
         Public points of [-1, 1]^d.
     n : int
         Candidates a centre, the target first.
-    stretch : ndarray of shape (n_columns,)
-        What columns are multiplied by before distances are taken; see :attr:`shoal.domain.Domain.stretch`.
+    column_scale : ndarray of shape (n_columns,)
+        What columns are multiplied by before distances are taken.
     rng : numpy Generator
         Public randomness.
 
@@ -58,7 +60,7 @@ def sampling_zone(previous: Array, targets: Array, n: int, stretch: Array, rng: 
     ndarray of shape (n_clusters, n, n_columns)
         Within the domain, and no further from the target than the previous centre is.
     """
-    way = (targets - previous) * stretch
+    way = (targets - previous) * column_scale
     radius = np.linalg.norm(way, axis=1)[:, np.newaxis]
     turn = _directions(rng, targets.shape)
     turn *= np.where((turn * way).sum(axis=1, keepdims=True) < 0, -1.0, 1.0)
@@ -66,7 +68,7 @@ def sampling_zone(previous: Array, targets: Array, n: int, stretch: Array, rng: 
     lengths = rng.uniform(0.0, 1.0, (len(targets), n - 1, 1))
     offsets = (radius / 2)[:, :, np.newaxis] * (turn[:, np.newaxis, :] + lengths * spread)
     # A column that does not count in distances is left alone.
-    steps = np.divide(offsets, stretch, out=np.zeros_like(offsets), where=stretch > 0)
+    steps = np.divide(offsets, column_scale, out=np.zeros_like(offsets), where=column_scale > 0)
     points = np.clip(targets[:, np.newaxis, :] + steps, -1.0, 1.0)
     return np.concatenate([targets[:, np.newaxis, :], points], axis=1)
 

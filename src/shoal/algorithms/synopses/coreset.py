@@ -54,14 +54,22 @@ class Coreset:
         n_starts : int
             Starts, judged on the coreset alone.
         """
-        stretch = self.domain.stretch
-        return weighted_kmeans(self.points, self.weights, n_clusters, rng, n_starts=n_starts, stretch=stretch)
+        column_scale = self.domain.column_scale
+        return weighted_kmeans(
+            self.points, self.weights, n_clusters, rng, n_starts=n_starts, column_scale=column_scale
+        )
 
     def kmedians(self, n_clusters: int, rng: np.random.Generator, n_starts: int = 10) -> WeightedClustering:
         """Find centres of least distance, not squared, on the points; parameters as of :meth:`kmeans`."""
-        stretch = self.domain.stretch
+        column_scale = self.domain.column_scale
         return weighted_kmedians(
-            self.points, self.weights, n_clusters, rng, n_starts=n_starts, n_swaps=n_starts, stretch=stretch
+            self.points,
+            self.weights,
+            n_clusters,
+            rng,
+            n_starts=n_starts,
+            n_swaps=n_starts,
+            column_scale=column_scale,
         )
 
     def cost(self, centres: Array) -> float:
@@ -72,5 +80,5 @@ class Coreset:
         centres : ndarray of shape (n_clusters, n_columns)
             In scaled units; they may lie outside the bounds.
         """
-        gaps = (self.points[:, np.newaxis, :] - centres[np.newaxis, :, :]) * self.domain.stretch
+        gaps = (self.points[:, np.newaxis, :] - centres[np.newaxis, :, :]) * self.domain.column_scale
         return float(self.weights @ (gaps**2).sum(axis=2).min(axis=1))

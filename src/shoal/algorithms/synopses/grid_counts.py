@@ -110,15 +110,17 @@ class GridCounts(Synopsis):
         refine : bool
             Whether to go on with k-means from there.
         """
-        half, stretch = self.halves(), self.domain.stretch
+        half, column_scale = self.halves(), self.domain.column_scale
         points, counts = self.centres(), self.counts
         if not self.n_held:  # nothing was kept: anywhere in the domain
             points, counts, half = np.zeros((1, len(half))), np.ones(1), np.ones(len(half))
-        centres = k_variates(points, counts, n_clusters, rng, half=half, stretch=stretch)
-        columns = np.ascontiguousarray((points * stretch).T)
+        centres = k_variates(points, counts, n_clusters, rng, half=half, column_scale=column_scale)
+        columns = np.ascontiguousarray((points * column_scale).T)
         rounds, least = 50 if refine else 0, self.least_mass(n_clusters)
-        found = lloyd(columns, counts, centres * stretch, max_iter=rounds, least_mass=least, reach=stretch)
-        found = replace(found, centres=found.centres / np.where(stretch > 0, stretch, 1.0))
+        found = lloyd(
+            columns, counts, centres * column_scale, max_iter=rounds, least_mass=least, reach=column_scale
+        )
+        found = replace(found, centres=found.centres / np.where(column_scale > 0, column_scale, 1.0))
         return replace(found, masses=self.sizes(found, rng))
 
     def kmedians(self, n_clusters: int, rng: np.random.Generator, n_starts: int = 10) -> WeightedClustering:
@@ -144,15 +146,15 @@ class GridCounts(Synopsis):
             n_starts=n_starts,
             n_swaps=n_starts,
             # Rows lie evenly in a cell, for all that is known: a half side over root 3 in each column.
-            grain=float(np.linalg.norm(self.domain.stretch / np.array(self.grid.shape))) / math.sqrt(3),
+            grain=float(np.linalg.norm(self.domain.column_scale / np.array(self.grid.shape))) / math.sqrt(3),
             start=self.kmeans(n_clusters, rng, n_starts).centres,
-            stretch=self.domain.stretch,
+            column_scale=self.domain.column_scale,
         )
         if self.cells is not None:
             return replace(found, masses=self.sizes(found, rng))
         # Where a centre has little, the noise of its cells is as often below as above: keep both.
-        stretch = self.domain.stretch
-        nearest = nearest_centres(points * stretch, found.centres * stretch)
+        column_scale = self.domain.column_scale
+        nearest = nearest_centres(points * column_scale, found.centres * column_scale)
         return replace(found, masses=np.bincount(nearest, self.counts, n_clusters).astype(np.float64))
 
     def spread(self, n: int, rng: np.random.Generator) -> Array:
@@ -160,16 +162,16 @@ class GridCounts(Synopsis):
         points, masses = self.centres(), self.masses()
         if not len(points) or not masses.any():
             return pack(n, len(self.grid.shape), rng)
-        stretch = self.domain.stretch
-        found = spread(points * stretch, masses, n, rng)
-        return np.asarray(found / np.where(stretch > 0, stretch, 1.0))
+        column_scale = self.domain.column_scale
+        found = spread(points * column_scale, masses, n, rng)
+        return np.asarray(found / np.where(column_scale > 0, column_scale, 1.0))
 
     def sizes(self, found: WeightedClustering, rng: np.random.Generator) -> Array:
         """Estimate the rows nearest to each centre."""
         if self.cells is None:
             return found.masses
-        places = rng.uniform(-1.0, 1.0, (_PLACES, len(self.grid.shape))) * self.domain.stretch
-        centres = found.centres * self.domain.stretch
+        places = rng.uniform(-1.0, 1.0, (_PLACES, len(self.grid.shape))) * self.domain.column_scale
+        centres = found.centres * self.domain.column_scale
         # The nearest centre: |x - c|^2 without |x|^2, which is the same for all.
         nearest = nearest_centre(places, centres)
         volume = np.bincount(nearest, minlength=len(centres)) / _PLACES

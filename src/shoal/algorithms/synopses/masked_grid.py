@@ -58,8 +58,8 @@ class MaskedCounts(GridCounts):
 
     def sizes(self, found: WeightedClustering, rng: np.random.Generator) -> Array:  # noqa: ARG002
         """Estimate the rows nearest to each centre, by all cells."""
-        stretch = self.domain.stretch
-        labels = nearest_centre(self.grid.centres() * stretch, found.centres * stretch)
+        column_scale = self.domain.column_scale
+        labels = nearest_centre(self.grid.centres() * column_scale, found.centres * column_scale)
         return np.bincount(labels, self.everywhere, len(found.centres)).astype(np.float64)
 
     def warning(self) -> str | None:

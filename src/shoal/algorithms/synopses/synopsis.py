@@ -145,7 +145,7 @@ class Synopsis(ABC):
             least_mass=self.least_mass(n_clusters),
             noise=self.sd,
             n_swaps=n_starts,
-            stretch=self.domain.stretch,
+            column_scale=self.domain.column_scale,
         )
         return replace(found, masses=self.sizes(found, rng))
 

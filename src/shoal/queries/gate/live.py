@@ -294,7 +294,7 @@ class LiveCurator(AnsweringCurator):
             columns,
             np.concatenate(weights) if weights else None,
             *draw_blocks(self._entropy, columns.shape[1], question.n_blocks),
-            self.domain.stretch,
+            self.domain.column_scale,
         )
         return np.asarray(exact_totals.ravel() + law.draw(self._entropy, 1)[0], dtype=np.float64)
 

@@ -72,7 +72,7 @@ def design_choice(n: int, share: Fraction, currency: Currency, unit: Unit) -> Ch
     each = share / n
     # The exponential mechanism has bounded range, so e costs e^2/8; permute and flip would cost e^2/2.
     pure = each if currency == "epsilon" else sqrt_down(8 * each)
-    per_row = round_down(pure / unit.stretch)
+    per_row = round_down(pure / unit.rows_apart)
     if per_row <= 0:
         raise InvalidBudget(
             f"a share of {float(share):.3g} {currency} is too small for {n} choices: raise epsilon"
@@ -90,7 +90,7 @@ def choice_loss(law: str, rate: Fraction, n: int, unit: Unit, currency: Currency
     One row raises every loss by 0 to WIDTH, so the changes of any two are at most WIDTH apart; a row replaced
     does that twice, and so does each row of a person.
     """
-    pure = rate * WIDTH * unit.stretch
+    pure = rate * WIDTH * unit.rows_apart
     if currency == "epsilon":
         return n * pure
     return n * pure**2 / (8 if law == "exponential mechanism" else 2)

@@ -141,7 +141,7 @@ def design(change: Change, share: Fraction, currency: Currency, unit: Unit, nois
     else:
         # A pure mechanism inside a zCDP budget: e^2/2 = share.
         pure = share if currency == "epsilon" else sqrt_down(2 * share)
-        per_row = round_down(pure / unit.stretch)
+        per_row = round_down(pure / unit.rows_apart)
         if per_row <= 0:
             raise InvalidBudget(
                 f"a share of {float(share):.3g} {currency} is too small to draw noise for: raise epsilon"
@@ -170,7 +170,7 @@ def loss(blocks: tuple[Block, ...], change: Change, unit: Unit, currency: Curren
         values = rates[: change.n_values]
         # The rates of the values are all the same.
         per_row = (values[0] * change.l1 if values else Fraction(0)) + sum(rates[change.n_values :]) * w
-    pure = per_row * unit.stretch
+    pure = per_row * unit.rows_apart
     return pure if currency == "epsilon" else pure**2 / 2
 
 

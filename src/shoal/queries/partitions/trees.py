@@ -213,13 +213,13 @@ def design_growth(width: int, share: Fraction, currency: Currency, unit: Unit) -
     (Fraction(1, 8), 6, Fraction(3, 8))
     """
     pure = share if currency == "epsilon" else sqrt_down(2 * share)
-    rate = round_down(pure / unit.stretch / _PATH) / width
+    rate = round_down(pure / unit.rows_apart / _PATH) / width
     if rate <= 0:
         raise InvalidBudget(
             f"a share of {float(share):.3g} {currency} is too small to grow a tree: raise epsilon"
         )
     penalty = -(-_LN_2 // rate)
-    loss = rate * width * _PATH * unit.stretch
+    loss = rate * width * _PATH * unit.rows_apart
     return GrowthLaw(rate, int(penalty), loss if currency == "epsilon" else loss**2 / 2, currency)
 
 

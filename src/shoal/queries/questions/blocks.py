@@ -78,7 +78,7 @@ def exact_block_totals(
     weights: npt.NDArray[np.int32] | None,
     blocks: npt.NDArray[np.int64],
     seeds: npt.NDArray[np.uint64],
-    stretch: Array | None = None,
+    column_scale: Array | None = None,
 ) -> npt.NDArray[np.int64]:
     """Return the sum over blocks of their clamped centres, in steps of the range.
 
@@ -95,12 +95,12 @@ def exact_block_totals(
         others would move up one place, and every block could change.
     seeds : ndarray of shape (n_blocks,)
         Where each block's search starts; a block's own, so that other blocks' rows never touch it.
-    stretch : ndarray of shape (n_columns,), optional
+    column_scale : ndarray of shape (n_columns,), optional
         What columns are multiplied by before distances are taken; public.
     """
     order = np.argsort(blocks, kind="stable")
     full, sizes = np.unique(blocks, return_counts=True)
-    by = np.ones(len(columns)) if stretch is None else stretch
+    by = np.ones(len(columns)) if column_scale is None else column_scale
     rows = columns[:, order].astype(np.float64) * by[:, np.newaxis]
     reference, back = question.reference * by, np.where(by > 0, by, 1.0)
     heavy = np.ones(len(order)) if weights is None else weights[order] / STEPS
