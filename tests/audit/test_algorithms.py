@@ -5,7 +5,8 @@ import warnings
 import numpy as np
 import pytest
 
-from shoal import DPLloyd, GridSynopsis, MaskedGridSynopsis, PrivateCoreset, PrivTreeSynopsis
+import zoo
+from shoal import DPLloyd, PrivateCoreset, PrivTreeSynopsis
 from shoal.algorithms import REGISTRY, Status
 from shoal.audit import pair_loss
 from shoal.audit.canaries import CANARIES, canary
@@ -62,25 +63,17 @@ def test_other_questions(algorithm, epsilon):
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
-@pytest.mark.parametrize(
-    ("kind", "given"),
-    [
-        (GridSynopsis, {}),
-        (GridSynopsis, {"resolution": 2500}),
-        (MaskedGridSynopsis, {}),
-        (PrivTreeSynopsis, {}),
-    ],
-)
+@pytest.mark.parametrize("member", [m for m in zoo.SYNOPSES if m.kind is not PrivateCoreset], ids=str)
 @pytest.mark.filterwarnings("ignore::shoal.errors.MostlyNoise")
-def test_a_synopsis(kind, given, delta):
-    model = kind(epsilon=1.0, delta=delta, bounds=(-1, 1), **given)
+def test_a_synopsis(member, delta):
+    model = member.model.set_params(epsilon=1.0, delta=delta, bounds=(-1, 1))
     assert audit_model_contents(model, seed=0).passed
     for pair in (canary("corner"), canary("jump", 1.0)):
         transcript = model.set_params(random_state=0).fit(pair.D).release_.transcript
         found = pair_loss(transcript, pair.D, pair.D_prime)
         assert found.passed, found
         # A tree is too large to enumerate here: tests/privacy/test_trees.py does that.
-        assert found.what == ("1 of 2 questions" if kind is PrivTreeSynopsis else "2 of 2 questions")
+        assert found.what == ("1 of 2 questions" if member.kind is PrivTreeSynopsis else "2 of 2 questions")
 
 
 @pytest.mark.parametrize("search", ["windows", "published"])

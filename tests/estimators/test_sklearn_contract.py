@@ -10,25 +10,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from shoal import (
-    Accountant,
-    ConvergentKMeans,
-    CoresetKMeans,
-    DPLloyd,
-    GeneticKMeans,
-    GridKMeans,
-    HybridKMeans,
-    KMeans,
-    KMedians,
-    KVariates,
-    LSHTreeKMeans,
-    MergingKMeans,
-    ProjectedKMeans,
-    SampleAggregateKMeans,
-    SubClusterKMeans,
-    SwapLloyd,
-    TreeKMeans,
-)
+import zoo
+from shoal import Accountant, DPLloyd
 
 NO_LABELS = "a fitted model holds only releasable values, so there is no labels_"
 EXCEPTIONS = {
@@ -44,29 +27,23 @@ def justified(estimator):
     return EXCEPTIONS
 
 
+# The tables of the checks are small, and reach further than those of the zoo.
+SUITED = {"epsilon": 100.0, "bounds": (-10, 10), "max_weight": 10.0, "random_state": None}
+QUICK = {"max_iter": 2, "resolution": 3, "n_levels": 2, "blocks": 3}
+
+
+def suited(member):
+    model = member.model
+    quick = {name: value for name, value in QUICK.items() if name in model.get_params()}
+    return model.set_params(**SUITED, **quick)
+
+
 @parametrize_with_checks(
     [
-        KMeans(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0, n_starts=2),
-        TreeKMeans(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0, n_starts=2),
-        SwapLloyd(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0),
-        DPLloyd(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0),
+        *(suited(member) for member in zoo.first_of_each(zoo.MODELS)),
         DPLloyd(
             2, epsilon=100.0, delta=1e-6, bounds=(-10, 10), scaling="none", max_iter="auto", max_weight=10.0
         ),
-        GridKMeans(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0, n_starts=2, resolution=3),
-        HybridKMeans(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0, n_starts=2, resolution=3),
-        MergingKMeans(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0),
-        LSHTreeKMeans(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0, n_starts=2),
-        ProjectedKMeans(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0, n_starts=2, n_levels=2),
-        SampleAggregateKMeans(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0, blocks=3),
-        KVariates(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0, resolution=3),
-        CoresetKMeans(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0, n_starts=2),
-        GeneticKMeans(
-            3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0, population=20, survivors=4, max_generations=3
-        ),
-        ConvergentKMeans(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0, max_iter=2),
-        KMedians(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0, n_starts=2, resolution=3),
-        SubClusterKMeans(3, epsilon=100.0, bounds=(-10, 10), max_weight=10.0, max_iter=2),
     ],
     expected_failed_checks=justified,
 )

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import zoo
 from shoal import Accountant, DPLloyd, PrivateBounds, PrivatePCA, PrivateScaler
 from shoal.errors import BudgetExceeded, InvalidBounds, InvalidBudget, InvalidInput, InvalidTable, MostlyNoise
 
@@ -24,12 +25,13 @@ STEPS = {
 }
 
 
+def suited(member):
+    bounds = {"bounds": (-10, 10)} if "bounds" in member.model.get_params() else {}
+    return member.model.set_params(epsilon=100.0, delta=1e-6, **bounds)
+
+
 @parametrize_with_checks(
-    [
-        PrivateBounds(epsilon=100.0),
-        PrivateScaler(epsilon=100.0, bounds=(-10, 10)),
-        PrivatePCA(1, epsilon=100.0, delta=1e-6, bounds=(-10, 10)),
-    ],
+    [suited(member) for member in zoo.first_of_each(zoo.STEPS)],
     expected_failed_checks=lambda _: EXCEPTIONS,
 )
 @pytest.mark.filterwarnings("ignore::shoal.errors.MostlyNoise")

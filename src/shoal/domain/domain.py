@@ -85,7 +85,9 @@ class Domain:
         half = self.bounds.half_width
         widest = float(half.max())
         # Only ratios matter for the nearest centre; dividing by the widest keeps them in range.
-        return half / widest if self.scaling == "none" and widest > 0 else np.ones(self.n_columns)
+        # Of unknown bounds there are none yet, and nothing is measured before they were estimated.
+        known = self.scaling == "none" and 0 < widest < np.inf
+        return half / widest if known else np.ones(self.n_columns)
 
     @property
     def length_unit(self) -> float:

@@ -25,7 +25,6 @@ from shoal.queries import (
     SparseCounts,
     Transcript,
     Tree,
-    WithCost,
 )
 from shoal.queries.gate.codec import digest, from_plain
 from shoal.queries.gate.transcript import Entry
@@ -126,12 +125,12 @@ def _fits(entry: Entry, curator: ReplayCurator, d: int) -> bool:
             )
         case Sums(partition, of, cost, noise), NoisySums() as answer:
             spread = curator.noise_sd(of=of, cost=cost, noise=noise)
-            with_cost = isinstance(of, WithCost)
+            body = of.change(d)
             return (
-                _shaped(answer.sums, partition.n_cells, of.change(d).n_values)
+                _shaped(answer.sums, partition.n_cells, body.n_values)
                 and _shaped(answer.counts, partition.n_cells)
                 and _close((answer.sum_sd, answer.count_sd), spread)
-                and (answer.costs is not None) == (answer.cost_sd is not None) == with_cost
+                and (answer.costs is not None) == (answer.cost_sd is not None) == ("cost" in body.extras)
                 and (answer.costs is None or _shaped(answer.costs, partition.n_cells))
             )
         case BlockMeans() as question, NoisyMeans(means, sd):

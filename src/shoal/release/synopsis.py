@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 import os
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -15,7 +16,7 @@ from shoal._typing import Array
 from shoal.algorithms import SYNOPSES, lookup
 from shoal.algorithms.synopses.synopsis import MakesSynopsis, Synopsis
 from shoal.domain import Domain
-from shoal.errors import InvalidInput, InvalidRelease, ReplayMismatch
+from shoal.errors import InvalidInput, InvalidRelease, MostlyNoise, ReplayMismatch
 from shoal.queries import ReplayCurator, Transcript
 from shoal.queries.gate.codec import Arrays, from_plain, plain
 from shoal.release.certificate import Certificate, column_names
@@ -212,7 +213,9 @@ def synopsis_from_files(files: Mapping[str, bytes]) -> SynopsisRelease:
     algorithm: MakesSynopsis = from_plain(kind, certificate.parameters)
     curator = ReplayCurator(transcript)
     try:
-        synopsis = algorithm.run(curator)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MostlyNoise)  # it was said at the time
+            synopsis = algorithm.run(curator)
         curator.finish()
     except ReplayMismatch as error:
         raise InvalidRelease(str(error)) from None

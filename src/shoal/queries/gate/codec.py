@@ -136,6 +136,9 @@ def from_plain(wanted: Any, value: Any, store: Mapping[str, npt.NDArray[Any]] | 
     if origin in (tuple, list) and (origin is list or inner[-1:] == (...,)):
         entries = _checked(isinstance(value, list), value, value, wanted)
         return origin(from_plain(inner[0], v, store) for v in entries)
+    if origin is tuple:
+        entries = _checked(isinstance(value, list) and len(value) == len(inner), value, value, wanted)
+        return tuple(from_plain(kind, v, store) for kind, v in zip(inner, entries, strict=True))
     if origin is dict:
         entries = _checked(isinstance(value, dict), value, value, wanted)
         return {k: from_plain(inner[1], v, store) for k, v in entries.items()}

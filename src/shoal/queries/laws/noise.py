@@ -188,7 +188,7 @@ def _pure(change: Change, e: Fraction, noise: Noise | None) -> tuple[Block, ...]
     # With one value, the ball is a box.
     if noise in (None, "linf", "cylinder") and d > 0:
         return (Block("linf", e / w, m),)
-    if noise == "split" and d > 0:
+    if noise == "split" and d > 0 and change.extras:  # else there is nothing to split between
         # Su et al., journal version: e = d e_s + e_c with e_c = (4 d rho^2)^(1/3) e_s.
         c = Fraction(round(float(4 * d * RHO_CENTROID**2) ** (1 / 3) * 1024), 1024)
         extras = len(change.extras)

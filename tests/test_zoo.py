@@ -1,0 +1,129 @@
+"""What must hold of everything that can be fitted; and nothing that can be is missing from the zoo."""
+
+import inspect
+import pickle
+import typing
+from typing import Literal
+
+import numpy as np
+import pytest
+
+import shoal
+import zoo
+from shoal import verify
+from shoal.algorithms import REGISTRY, SYNOPSES, Status
+from shoal.algorithms.kmeans.kmeans import Route
+from shoal.errors import InvalidInput
+from shoal.estimators.explain import explain
+from shoal.estimators.fitting import PrivateEstimator
+from shoal.estimators.parameters import Common
+from shoal.estimators.steps import PrivateStep
+from shoal.queries.gate.codec import digest
+from shoal.release.folder import MANIFEST
+from shoal.release.loading import load_release
+
+RELEASED = [*zoo.MODELS, *zoo.SYNOPSES]
+ALL = [*RELEASED, *zoo.STEPS]
+CHECKS = {"format", "manifest", "copies", "charges", "budget", "answers", "certificate"}
+
+# Words that a parameter's type has and its class refuses.
+REFUSED = {"noise": {"cylinder"}}
+
+
+# --- Of everything in the zoo.
+
+
+@pytest.mark.parametrize("member", RELEASED, ids=str)
+def test_its_release_verifies_and_is_the_same_when_it_was_saved(member, tmp_path):
+    member.fitted.release_.save(tmp_path / "one")
+    verdict = verify(tmp_path / "one")
+    assert verdict.ok, str(verdict)
+    more = {"replay", "errors"} if member in zoo.MODELS else set()
+    assert CHECKS | more <= {check.name for check in verdict.checks}
+    load_release(tmp_path / "one").save(tmp_path / "two")
+    assert (tmp_path / "one" / MANIFEST).read_bytes() == (tmp_path / "two" / MANIFEST).read_bytes()
+
+
+@pytest.mark.parametrize("member", ALL, ids=str)
+def test_it_is_the_same_when_it_was_pickled(member):
+    model = member.fitted
+    again = pickle.loads(pickle.dumps(model))
+    assert vars(again).keys() == vars(model).keys()
+    if hasattr(model, "release_"):
+        assert digest(again.release_) == digest(model.release_)
+    if hasattr(model, "transform"):
+        rows = zoo.table(member.columns, 50)
+        assert np.array_equal(model.transform(rows), again.transform(rows))
+
+
+@pytest.mark.parametrize("member", RELEASED, ids=str)
+def test_it_is_explained_without_a_row(member):
+    names = [f"x{i}" for i in range(member.columns)]
+    certificate = member.fitted.certificate_
+    if certificate.status == Status.CLAIMED_ONLY.value:
+        with pytest.raises(InvalidInput, match="nothing to explain"):
+            explain(member.model, names, zoo.ROWS)
+        return
+    plan = explain(member.model, names, zoo.ROWS)
+    assert (plan.algorithm, plan.budget) == (certificate.algorithm, certificate.budget)
+    # What comes first does not hang on any answer, and a fit spends no more than its plan.
+    assert plan.charges[0] == certificate.charges[0]
+    planned, spent = (float(sum(c.amount for c in of)) for of in (plan.charges, certificate.charges))
+    assert spent <= planned * 1.001
+
+
+@pytest.mark.parametrize("member", [m for m in zoo.MODELS if m.goes], ids=str)
+def test_it_goes_the_way_that_it_is_there_for(member):
+    assert member.fitted.certificate_.notes[0].startswith(member.goes)
+
+
+# --- Nothing is missing.
+
+
+def test_every_public_estimator_is_in_the_zoo():
+    public = {getattr(shoal, name) for name in shoal.__all__}
+    kinds = {
+        kind for kind in public if inspect.isclass(kind) and issubclass(kind, PrivateEstimator | PrivateStep)
+    }
+    assert {member.kind for member in ALL} == kinds
+    assert len(kinds) > 20
+
+
+def test_every_row_of_the_registries_is_in_the_zoo():
+    for members, registry in ((zoo.MODELS, REGISTRY), (zoo.SYNOPSES, SYNOPSES)):
+        named = {(m.kind.__name__, m.fitted.certificate_.algorithm) for m in members}
+        assert named == {(row.estimator, name) for name, row in registry.items()}
+
+
+def test_every_route_of_the_flagship_is_in_the_zoo():
+    ways = [m.fitted.certificate_.notes for m in zoo.MODELS if m.kind is shoal.KMeans]
+    assert {notes[0].split(":")[0] for notes in ways} == set(typing.get_args(Route))
+    assert any("they do not tell groups apart" in notes[-1] for notes in ways)
+
+
+def words(hint):
+    """Return the literal words, and the truth values, that a type allows."""
+    if hint is bool:
+        return {True, False}
+    if typing.get_origin(hint) is Literal:
+        return set(typing.get_args(hint))
+    return set().union(*map(words, typing.get_args(hint)))
+
+
+def options():
+    """Every word that an own parameter of a public class may be, and those of the common ones once."""
+    for kind in dict.fromkeys(member.kind for member in ALL):
+        hints = typing.get_type_hints(kind.__init__)
+        for name in inspect.signature(kind).parameters:
+            if name in hints and (issubclass(kind, PrivateStep) or name not in Common.__annotations__):
+                for word in words(hints[name]) - REFUSED.get(name, set()):
+                    yield kind, name, word
+    for name, hint in typing.get_type_hints(Common).items():
+        for word in words(hint):
+            yield PrivateEstimator, name, word
+
+
+@pytest.mark.parametrize(("kind", "name", "word"), sorted(options(), key=str))
+def test_every_option_is_in_the_zoo(kind, name, word):
+    tried = [getattr(m.model, name) for m in ALL if issubclass(m.kind, kind) and hasattr(m.model, name)]
+    assert any(type(value) is type(word) and value == word for value in tried)
