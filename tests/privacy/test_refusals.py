@@ -3,10 +3,16 @@
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from shoal.domain import STEPS
-from shoal.errors import InvalidInput
+import shoal
+from shoal import Accountant, SampleAggregateKMeans
+from shoal.algorithms.registry import REGISTRY, Status
+from shoal.domain import STEPS, Unit
+from shoal.errors import InvalidBudget, InvalidInput
 from shoal.mechanisms import SeededEntropy, permute_and_flip
 from shoal.queries import (
     Ball,
@@ -22,7 +28,11 @@ from shoal.queries import (
     kernels,
 )
 from shoal.queries.kernels import relative as relative_kernels
+from shoal.queries.laws.choices import design_choice
+from shoal.queries.laws.noise import BALL_NOISES, design
 from shoal.queries.losses.windows import BoxCount, Windows, WindowSize
+from shoal.queries.partitions.trees import design_growth
+from shoal.queries.statistics.aggregates import Change
 
 CELLS = Voronoi(np.array([[-0.5, -0.5], [0.5, 0.5], [0.0, 0.0]]))
 
@@ -67,3 +77,75 @@ def test_a_loss_of_held_rows_cannot_hide_in_a_projection(loss):
     # It would pass for one that adds up over rows, and be charged as such.
     with pytest.raises(InvalidInput, match="held"):
         ProjectedLoss(Projection(np.eye(2)), loss(Windows(Region.whole(2), (0, 1), 4)))
+
+
+@st.composite
+def laws(draw):
+    """Any noise, choice or tree that can be designed, of budgets from nothing to absurd."""
+    share = Fraction(draw(st.integers(1, 2**20))) * Fraction(2) ** draw(st.sampled_from(range(-80, 80, 8)))
+    unit = Unit(draw(st.sampled_from(["add-remove", "replace"])), draw(st.sampled_from([1, 3, 50])), "who")
+    currency = draw(st.sampled_from(["epsilon", "rho"]))
+    kind = draw(st.sampled_from(["noise", "choice", "tree"]))
+    if kind == "choice":
+        return design_choice, draw(st.integers(1, 3)), share, currency, unit
+    if kind == "tree":
+        return design_growth, draw(st.sampled_from([1, STEPS])), share, currency, unit
+    change = Change(
+        width=draw(st.sampled_from([1, 16, 1000, STEPS, 2 * STEPS])),
+        n_values=draw(st.integers(1, 40)),
+        ball=draw(st.booleans()),
+        extras=draw(st.sampled_from([(), ("count",), ("count", "cost")])),
+    )
+    return design, change, share, currency, unit, draw(st.sampled_from([None, *BALL_NOISES]))
+
+
+@settings(max_examples=300)
+@given(laws())
+def test_whatever_can_be_designed_can_be_drawn(asked):
+    # The charge lies between the two: what a sampler refuses after it has been paid for and not had.
+    try:
+        law = asked[0](*asked[1:])
+    except InvalidInput:
+        return
+    entropy = SeededEntropy(0)
+    if hasattr(law, "blocks"):
+        assert (law.sd > 0).all()
+        law.draw(entropy, 2)
+    elif hasattr(law, "penalty"):
+        law.grow(entropy, lambda active, level, deeper: np.zeros((len(active), 2**deeper), dtype=int), 3)
+    else:
+        law.draw(entropy, np.arange(5) * STEPS)
+
+
+PEOPLE = pd.DataFrame(np.random.default_rng(0).random((300, 2)), columns=["a", "b"])
+PEOPLE["who"] = [f"person {i % 60}" for i in range(len(PEOPLE))]
+
+
+@pytest.mark.filterwarnings("ignore::shoal.errors.ShoalWarning")
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "max_rows"), [(0.01, 0, 50), (1e-7, 0, 7), (1e-6, 1e-6, 1), (1e5, 0, 1)]
+)
+@pytest.mark.parametrize("row", [r for r in REGISTRY.values() if r.status is not Status.CLAIMED_ONLY])
+def test_budgets_beyond_reason_are_honoured_or_refused_for_nothing(row, epsilon, delta, max_rows):
+    budget = Accountant(epsilon=epsilon, delta=delta)
+    how = {"epsilon": epsilon, "delta": delta, "bounds": (0, 1), "unit": "who", "max_rows": max_rows}
+    k = () if "Synopsis" in row.estimator else (2,)
+    try:
+        getattr(shoal, row.estimator)(*k, budget=budget, **how, **dict(row.parameters)).fit(PEOPLE)
+    except InvalidInput:
+        assert budget.spent == 0
+
+
+def test_a_person_of_many_rows_does_not_break_sample_and_aggregate():
+    # Its range is twice as wide as any other, and a rate of that width left the sampler's 53 bits.
+    model = SampleAggregateKMeans(2, epsilon=0.01, bounds=(0, 1), unit="who", max_rows=50)
+    with pytest.warns(shoal.errors.MostlyNoise):
+        model.fit(PEOPLE)
+    assert model.cluster_centers_.shape == (2, 2)
+
+
+def test_a_budget_too_small_to_be_cut_is_refused_as_a_whole(behind_gate, blobs):
+    with pytest.raises(InvalidBudget, match=r"from 9.54e-07 to 1.1e\+12 .* raise epsilon"):
+        behind_gate(blobs, epsilon=9e-7)
+    with pytest.raises(InvalidBudget, match="lower epsilon"):
+        behind_gate(blobs, epsilon=1e13)

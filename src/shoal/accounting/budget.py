@@ -38,8 +38,15 @@ def exact(value: Any, name: str = "epsilon") -> Fraction:
     return Fraction(value) if isinstance(value, int | Decimal) else Fraction(str(float(value)))
 
 
-def round_down(value: Fraction) -> Fraction:
+def round_down(value: Fraction, denominator_bits: int = _DENOMINATOR_BITS) -> Fraction:
     """Round a share down to a short binary fraction; the residue is left unspent.
+
+    Parameters
+    ----------
+    value : Fraction
+        A share.
+    denominator_bits : int
+        Denominators have no more bits than these, nor than 32.
 
     Examples
     --------
@@ -51,7 +58,7 @@ def round_down(value: Fraction) -> Fraction:
     if value <= 0:
         return Fraction(0)
     exponent = _SIGNIFICANT_BITS - (value.numerator.bit_length() - value.denominator.bit_length())
-    exponent = min(exponent, _DENOMINATOR_BITS)
+    exponent = min(exponent, denominator_bits, _DENOMINATOR_BITS)
     scale = Fraction(2) ** exponent
     return Fraction(math.floor(value * scale)) / scale
 

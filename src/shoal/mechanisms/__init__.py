@@ -6,13 +6,18 @@ fractions, so that what is charged and what is drawn are the same number.
 """
 
 from shoal.mechanisms.binomial import binomial_tail, distinct_below
-from shoal.mechanisms.choice import choose_without_replacement, exponential_choice, permute_and_flip
+from shoal.mechanisms.choice import (
+    check_choice,
+    choose_without_replacement,
+    exponential_choice,
+    permute_and_flip,
+)
 from shoal.mechanisms.cylinder import cylinder_core, cylinder_noise, cylinder_variance
 from shoal.mechanisms.entropy import Entropy, SeededEntropy, SystemEntropy, public_seed
 from shoal.mechanisms.exact import bernoulli_exp, geometric_exp
-from shoal.mechanisms.gaussian import discrete_gaussian, gaussian_log_pmf, gaussian_variance
-from shoal.mechanisms.laplace import discrete_laplace, laplace_log_pmf, laplace_variance
-from shoal.mechanisms.linf import linf_noise, linf_variance
+from shoal.mechanisms.gaussian import check_gaussian, discrete_gaussian, gaussian_log_pmf, gaussian_variance
+from shoal.mechanisms.laplace import check_laplace, discrete_laplace, laplace_log_pmf, laplace_variance
+from shoal.mechanisms.linf import check_linf, linf_noise, linf_variance
 from shoal.mechanisms.uniform import uniform_below
 
 __all__ = [
@@ -21,6 +26,10 @@ __all__ = [
     "SystemEntropy",
     "bernoulli_exp",
     "binomial_tail",
+    "check_choice",
+    "check_gaussian",
+    "check_laplace",
+    "check_linf",
     "choose_without_replacement",
     "cylinder_core",
     "cylinder_noise",

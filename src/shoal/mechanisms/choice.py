@@ -20,13 +20,24 @@ from shoal.mechanisms.exact import (
 )
 from shoal.mechanisms.uniform import Booleans, Integers, checked_integers, uniform_below
 
-__all__ = ["Choose", "choose_without_replacement", "exponential_choice", "permute_and_flip"]
+__all__ = [
+    "Choose",
+    "check_choice",
+    "choose_without_replacement",
+    "exponential_choice",
+    "permute_and_flip",
+]
 
 Choose: TypeAlias = Callable[[Entropy, Integers, Fraction], int]
 
 # Rounds of proposals made at a time: one batch is enough but once in exp(8), whatever the losses are, so that
 # the time a choice takes hardly depends on them.
 ROUNDS = 8
+
+
+def check_choice(rate: Fraction) -> None:
+    """Refuse a rate that candidates cannot be chosen with: for choices that are designed, and paid for."""
+    checked_ratio("rate", rate, LARGEST_DENOMINATOR)
 
 
 def permute_and_flip(entropy: Entropy, losses: Integers, rate: Fraction) -> int:

@@ -18,13 +18,18 @@ from shoal.mechanisms.exact import (
 )
 from shoal.mechanisms.uniform import Booleans, Integers, fair_coins, uniform_below
 
-__all__ = ["discrete_gaussian", "gaussian_log_pmf", "gaussian_variance"]
+__all__ = ["check_gaussian", "discrete_gaussian", "gaussian_log_pmf", "gaussian_variance"]
 
 # The products p*k and q*i below stay in int64 for terms under 2**56 and k up to this.
 LARGEST_TERM = 1 << 56
 LARGEST_PART = 100
 # From here the law's variance and its sum differ from the continuous ones by less than a double can show.
 WIDE = 4.0
+
+
+def check_gaussian(sigma: Fraction) -> None:
+    """Refuse what :func:`discrete_gaussian` would refuse: for noise that is designed, and paid for later."""
+    checked_ratio("sigma", sigma, LARGEST_TERM)
 
 
 def discrete_gaussian(entropy: Entropy, sigma: Fraction, size: int) -> Integers:

@@ -9,10 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.mechanisms.entropy import Entropy
-from shoal.mechanisms.exact import first_accepted, geometric_exp
+from shoal.mechanisms.exact import LARGEST_DENOMINATOR, checked_ratio, first_accepted, geometric_exp
 from shoal.mechanisms.uniform import Integers, fair_coins
 
-__all__ = ["discrete_laplace", "laplace_log_pmf", "laplace_variance"]
+__all__ = ["check_laplace", "discrete_laplace", "laplace_log_pmf", "laplace_variance"]
+
+
+def check_laplace(rate: Fraction) -> None:
+    """Refuse what :func:`discrete_laplace` would refuse to draw: for noise that is designed, and paid for."""
+    checked_ratio("rate", rate, LARGEST_DENOMINATOR)
 
 
 def discrete_laplace(entropy: Entropy, rate: Fraction, size: int) -> Integers:

@@ -13,7 +13,7 @@ from shoal.mechanisms.exact import LARGEST_DENOMINATOR, checked_ratio, geometric
 from shoal.mechanisms.laplace import laplace_variance
 from shoal.mechanisms.uniform import Integers, uniform_below
 
-__all__ = ["linf_noise", "linf_variance"]
+__all__ = ["check_linf", "linf_noise", "linf_variance"]
 
 # Largest dimension * rate: rows are accepted with probability at least exp(-4/2), one in seven.
 COARSEST = 4
@@ -69,7 +69,9 @@ def linf_noise(entropy: Entropy, rate: Fraction, size: int, dimension: int) -> I
     >>> linf_noise(SeededEntropy(0), Fraction(1, 100), 4, 3).shape
     (4, 3)
     """
-    _check(rate, size, dimension)
+    check_linf(rate, dimension)
+    if size < 0:
+        raise InvalidInput(f"the number of draws must not be negative; got {size}")
     noise = np.empty((size, dimension), dtype=np.int64)
     block = max(1, BLOCK // dimension)
     filled = 0
@@ -88,11 +90,10 @@ def _accepted_rows(entropy: Entropy, rate: Fraction, tries: int, dimension: int)
     return accepted
 
 
-def _check(rate: Fraction, size: int, dimension: int) -> None:
+def check_linf(rate: Fraction, dimension: int) -> None:
+    """Refuse what :func:`linf_noise` would refuse to draw: for noise that is designed, and paid for later."""
     if dimension < 1:
         raise InvalidInput(f"the dimension must be at least 1; got {dimension}")
-    if size < 0:
-        raise InvalidInput(f"the number of draws must not be negative; got {size}")
     s, t = checked_ratio("rate", rate, LARGEST_DENOMINATOR)
     if dimension * s > COARSEST * t:
         raise LatticeTooCoarse(

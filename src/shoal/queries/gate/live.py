@@ -13,14 +13,14 @@ from typing import Any, Self, assert_never
 import numpy as np
 import numpy.typing as npt
 
-from shoal.accounting import Allowance, Budget, Charge
+from shoal.accounting import Allowance, Budget, Charge, NoGuarantee
 from shoal.domain import STEPS, Domain
 from shoal.errors import InvalidInput
 from shoal.mechanisms import Entropy, public_seed
 from shoal.queries.gate.curator import Curator
 from shoal.queries.gate.transcript import Entry, Transcript
 from shoal.queries.laws.choices import ChoiceLaw
-from shoal.queries.laws.noise import NoiseLaw
+from shoal.queries.laws.noise import NoiseLaw, check_budget
 from shoal.queries.losses.coordinate_mass import Picked
 from shoal.queries.losses.windows import HeldLoss
 from shoal.queries.partitions.cells import Partition, check_dense
@@ -63,6 +63,8 @@ class AnsweringCurator(Curator):
 
     def __init__(self, domain: Domain, budget: Budget, n_rows: int | None, entropy: str) -> None:
         super().__init__(domain, budget, n_rows)
+        if not isinstance(budget, NoGuarantee):
+            check_budget(budget.amount, budget.currency, domain.unit)
         self.transcript = Transcript(domain, budget, n_rows, entropy)
 
     @abstractmethod

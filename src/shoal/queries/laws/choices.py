@@ -15,6 +15,7 @@ from shoal.domain import Unit
 from shoal.errors import InvalidBudget
 from shoal.mechanisms import (
     Entropy,
+    check_choice,
     choose_without_replacement,
     exponential_choice,
     permute_and_flip,
@@ -81,6 +82,7 @@ def design_choice(n: int, share: Fraction, currency: Currency, unit: Unit) -> Ch
         "permute and flip" if currency == "epsilon" else "exponential mechanism"
     )
     rate = per_row / WIDTH
+    check_choice(rate)  # before anything is charged for it
     return ChoiceLaw(law, rate, n, choice_loss(law, rate, n, unit, currency), currency)
 
 

@@ -20,6 +20,9 @@ from shoal.domain import Unit
 from shoal.errors import InvalidBudget, InvalidInput
 from shoal.mechanisms import (
     Entropy,
+    check_gaussian,
+    check_laplace,
+    check_linf,
     cylinder_core,
     cylinder_noise,
     cylinder_variance,
@@ -37,6 +40,10 @@ Noise: TypeAlias = Literal["linf", "laplace", "split", "gaussian", "cylinder"]
 NOISES: tuple[Noise, ...] = ("linf", "laplace", "split", "gaussian")
 BALL_NOISES: tuple[Noise, ...] = (*NOISES, "cylinder")
 
+# Steps. At an epsilon of thousands integer noise is nearly always 0, and its variance underflows.
+_LEAST_SD = 1e-9
+# The denominators of a rate stay below 2^53, as samplers want: 52 bits for those of e and of the width.
+_RATE_BITS = 52
 # Su et al. (journal version): relative distance of a centroid from the middle of its domain.
 RHO_CENTROID = Fraction(225, 1000)
 
@@ -52,6 +59,26 @@ class Block:
     parameter: Fraction
     n: int
     extras: int = 0
+
+    def check(self) -> None:
+        """Refuse what the sampler would refuse, before anything is charged for it."""
+        match self.law:
+            case "linf":
+                check_linf(self.parameter, self.n)
+            case "cylinder":
+                cylinder_core(self.parameter, self.n - self.extras, self.extras)
+            case "laplace":
+                check_laplace(self.parameter)
+            case "gaussian":
+                check_gaussian(self.parameter)
+
+    def fits(self) -> bool:
+        """Say whether the sampler can draw it."""
+        try:
+            self.check()
+        except InvalidInput:
+            return False
+        return True
 
     def draw(self, entropy: Entropy, cells: int) -> npt.NDArray[np.int64]:
         """Draw exact integer noise for every cell."""
@@ -98,8 +125,9 @@ class NoiseLaw:
 
     @property
     def sd(self) -> npt.NDArray[np.float64]:
-        """Standard deviation of every coordinate, in integer steps."""
-        return np.sqrt(np.array([v for block in self.blocks for v in block.variances], dtype=np.float64))
+        """Standard deviation of every coordinate, in integer steps; never 0, so that it can be divided by."""
+        variances = np.array([v for block in self.blocks for v in block.variances], dtype=np.float64)
+        return np.maximum(np.sqrt(variances), _LEAST_SD)
 
     def describe(self) -> str:
         """Name the law with its parameters."""
@@ -122,11 +150,34 @@ class NoiseLaw:
         return Charge(question, self.describe(), self.amount, self.currency)
 
 
+# What one row may be charged, at the least and at the most, for noise to be drawn in 64 bits: a budget at
+# either end can still be cut into 4,096 shares, or be spent as a whole.
+LEAST_EPSILON = Fraction(1, 2**20)
+MOST_EPSILON = Fraction(2**40)
+
+
+def check_budget(amount: Fraction, currency: Currency, unit: Unit) -> None:
+    """Refuse a budget that samplers would refuse shares of, before any of it is charged.
+
+    Examples
+    --------
+    >>> check_budget(Fraction(1), "epsilon", Unit(max_rows=50))
+    """
+    pure = amount if currency == "epsilon" else sqrt_down(2 * amount)
+    if not LEAST_EPSILON <= pure / unit.rows_apart <= MOST_EPSILON:
+        least, most = (float(end * unit.rows_apart) for end in (LEAST_EPSILON, MOST_EPSILON))
+        raise InvalidBudget(
+            f"a budget of {float(amount):.3g} {currency} is {float(pure):.3g} as a pure epsilon; noise can "
+            f"be drawn from {least:.3g} to {most:.3g} where the guarantee is for {unit.describe()}: "
+            f"{'raise' if pure < least else 'lower'} epsilon"
+        )
+
+
 def design(change: Change, share: Fraction, currency: Currency, unit: Unit, noise: Noise | None) -> NoiseLaw:
-    """Choose noise for one answer that costs at most `share`.
+    """Choose noise for one answer that costs at most `share`, or refuse: what is designed can be drawn.
 
     Without a name it is Gaussian under rho. Under epsilon it has the shape of the body: a cylinder for values
-    in a ball, where the lattice is fine enough, and else L-infinity.
+    in a ball, and else L-infinity; Laplace where the lattice is too coarse for both.
     """
     if noise is None and currency == "rho":
         noise = "gaussian"
@@ -136,17 +187,22 @@ def design(change: Change, share: Fraction, currency: Currency, unit: Unit, nois
         raise InvalidInput("noise='cylinder' is for values in a ball, not in a box: use noise='linf'")
     if noise == "gaussian" and currency == "epsilon":
         raise InvalidBudget("noise='gaussian' is never purely private: give delta above 0, or noise='linf'")
-    if noise == "gaussian":
-        blocks = _gaussian(change, share, unit)
-    else:
-        # A pure mechanism inside a zCDP budget: e^2/2 = share.
-        pure = share if currency == "epsilon" else sqrt_down(2 * share)
-        per_row = round_down(pure / unit.rows_apart)
-        if per_row <= 0:
-            raise InvalidBudget(
-                f"a share of {float(share):.3g} {currency} is too small to draw noise for: raise epsilon"
-            )
-        blocks = _pure(change, per_row, noise)
+    # A pure mechanism inside a zCDP budget: e^2/2 = share.
+    pure = share if currency == "epsilon" else sqrt_down(2 * share)
+    per_row = round_down(pure / unit.rows_apart)
+    if per_row <= 0:
+        raise InvalidBudget(
+            f"a share of {float(share):.3g} {currency} is too small to draw noise for: raise epsilon"
+        )
+    try:
+        blocks = _gaussian(change, share, unit) if noise == "gaussian" else _pure(change, per_row, noise)
+        for block in blocks:
+            block.check()
+    except InvalidInput as error:
+        # Too coarse a lattice, or numbers beyond 64 bits.
+        raise type(error)(
+            f"noise for a share of {float(share):.3g} {currency} cannot be drawn: {error}"
+        ) from None
     return NoiseLaw(blocks, loss(blocks, change, unit, currency), currency)
 
 
@@ -177,26 +233,26 @@ def loss(blocks: tuple[Block, ...], change: Change, unit: Unit, currency: Curren
 def _pure(change: Change, e: Fraction, noise: Noise | None) -> tuple[Block, ...]:
     d, w, m = change.n_values, change.width, change.dimension
     reach = Fraction(change.l1, w)
-    if noise in (None, "cylinder") and change.ball and d > 1:
-        try:
-            cylinder_core(e / w, d, m - d)
-        except InvalidInput:
-            if noise is not None:
-                raise
-        else:
-            return (Block("cylinder", e / w, m, m - d),)
-    # With one value, the ball is a box.
-    if noise in (None, "linf", "cylinder") and d > 0:
-        return (Block("linf", e / w, m),)
-    if noise == "split" and d > 0 and change.extras:  # else there is nothing to split between
+    bits = _RATE_BITS - (w - 1).bit_length()
+    e = round_down(e, bits)
+    beside = len(change.extras)
+    if d > 0 and noise in (None, "linf", "cylinder"):
+        box = Block("linf", e / w, m)
+        # With one value, the ball is a box.
+        ball = [Block("cylinder", e / w, m, beside)] if change.ball and d > 1 else []
+        if noise is not None:
+            return (box,) if noise == "linf" or not ball else (ball[0],)
+        for block in (*ball, box):
+            if block.fits():
+                return (block,)
+    if noise == "split" and d > 0 and beside:  # where there is no count, there is nothing to split
         # Su et al., journal version: e = d e_s + e_c with e_c = (4 d rho^2)^(1/3) e_s.
         c = Fraction(round(float(4 * d * RHO_CENTROID**2) ** (1 / 3) * 1024), 1024)
-        extras = len(change.extras)
-        e_sum = round_down(e / (reach + c * extras))
-        e_extra = round_down((e - reach * e_sum) / extras)
-        return (Block("laplace", e_sum / w, d), Block("laplace", e_extra / w, extras))
+        e_sum = round_down(e / (reach + c * beside), bits)
+        e_extra = round_down((e - reach * e_sum) / beside, bits)
+        return (Block("laplace", e_sum / w, d), Block("laplace", e_extra / w, beside))
     # Su et al. (7): every coordinate gets Laplace noise of scale (d r + 1) / e.
-    return (Block("laplace", round_down(e / (reach + len(change.extras))) / w, m),)
+    return (Block("laplace", round_down(e / (reach + beside), bits) / w, m),)
 
 
 def _gaussian(change: Change, rho: Fraction, unit: Unit) -> tuple[Block, ...]:

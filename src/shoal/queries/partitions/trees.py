@@ -18,7 +18,7 @@ from shoal.accounting.budget import Currency, round_down
 from shoal.accounting.events import Charge
 from shoal.domain import STEPS, Chunk, Unit
 from shoal.errors import InvalidBudget, InvalidInput
-from shoal.mechanisms import Entropy, discrete_laplace
+from shoal.mechanisms import Entropy, check_laplace, discrete_laplace
 from shoal.queries.kernels.relative import tree_keys
 from shoal.queries.laws.noise import sqrt_down
 from shoal.queries.partitions.cells import Columns, Labels, Metric
@@ -218,6 +218,7 @@ def design_growth(width: int, share: Fraction, currency: Currency, unit: Unit) -
         raise InvalidBudget(
             f"a share of {float(share):.3g} {currency} is too small to grow a tree: raise epsilon"
         )
+    check_laplace(rate)  # before anything is charged for it
     penalty = -(-_LN_2 // rate)
     loss = rate * width * _PATH * unit.rows_apart
     return GrowthLaw(rate, int(penalty), loss if currency == "epsilon" else loss**2 / 2, currency)
