@@ -5,13 +5,24 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test lint bench clean
+# More for pytest: make test PYTEST="--durations=15 tests/sources"
+PYTEST ?=
+
+.PHONY: demo test test-matrix spark lint bench clean
 
 demo: $(VENV)/.plot
 	$(BIN)/shoal demo
 
 test: lint $(VENV)/.test
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto $(PYTEST)
+
+# Old and new libraries, on every Python that is found; an environment each. MATRIX="--python 3.12 --set oldest" for some.
+MATRIX ?=
+test-matrix:
+	$(PYTHON) .ci/matrix.py $(MATRIX)
+
+# For the tests that run on Spark; they want a Java runtime.
+spark: $(VENV)/.spark
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .
@@ -31,8 +42,10 @@ $(VENV)/.plot: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[plot]' && touch $@
 $(VENV)/.test: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[plot,test]' && touch $@
+$(VENV)/.spark: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[test-spark]' && touch $@
 $(VENV)/.lint: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[lint]' && touch $@
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) .venv-matrix build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -5,12 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+from tests import needs
+from tests import postgres as postgresql
+from tests.needs import pytest_configure, pytest_runtest_setup
 
 from shoal.accounting import Accountant, budget_of
 from shoal.domain import Bounds, Domain
 from shoal.mechanisms import SeededEntropy
 from shoal.queries import LiveCurator
 from shoal.sources import MemorySource, Table
+
+__all__ = ["pytest_configure", "pytest_runtest_setup"]  # hooks: a test that needs a browser says so
 
 settings.register_profile(
     "shoal", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True, max_examples=60
@@ -49,3 +54,12 @@ def blobs():
     rng = np.random.default_rng(7)
     centres = np.array([[-0.6, -0.6], [-0.6, 0.6], [0.6, -0.6], [0.6, 0.6]])
     return centres[rng.integers(0, 4, 2000)] + rng.normal(0, 0.08, (2000, 2))
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """The URL of an empty PostgreSQL server, for tests with `@needs("postgres")`."""
+    programs = needs.postgres()
+    assert programs, 'mark the test with @needs("postgres")'
+    with postgresql.server(programs) as url:
+        yield url
