@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
-from tests import needs
-from tests import postgres as postgresql
-from tests.needs import pytest_configure, pytest_runtest_setup
 
+import needs
+import postgres_server
+from needs import pytest_configure, pytest_runtest_setup
 from shoal.accounting import Accountant, budget_of
 from shoal.domain import Bounds, Domain
 from shoal.mechanisms import SeededEntropy
@@ -61,5 +61,5 @@ def postgres():
     """The URL of an empty PostgreSQL server, for tests with `@needs("postgres")`."""
     programs = needs.postgres()
     assert programs, 'mark the test with @needs("postgres")'
-    with postgresql.server(programs) as url:
+    with postgres_server.server(programs) as url:
         yield url

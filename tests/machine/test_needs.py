@@ -1,19 +1,20 @@
 """A test that cannot run is skipped with a reason; where everything is required it fails."""
 
 import pytest
-from tests import needs as module
+
+import needs as module
 
 pytest_plugins = ["pytester"]
 
 PLUGIN = """
-from tests import needs as module
+import needs as module
 module.KNOWN["unicorn"] = (lambda: None, "there are no unicorns")
 module.KNOWN["water"] = (lambda: "/here", "it is dry")
-from tests.needs import pytest_configure, pytest_runtest_setup
+from needs import pytest_configure, pytest_runtest_setup
 """
 
 TESTS = """
-from tests.needs import needs
+from needs import needs
 
 @needs("unicorn")
 def test_of_unicorns(): pass
@@ -31,7 +32,8 @@ def suite(pytester, request, monkeypatch):
     """A suite of three tests, run in a process of its own with a given SHOAL_REQUIRE."""
 
     def run(require, tests=TESTS):
-        monkeypatch.setenv("PYTHONPATH", str(request.config.rootpath))
+        monkeypatch.setenv("PYTHONPATH", str(request.config.rootpath / "tests"))
+        monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
         monkeypatch.setenv("SHOAL_REQUIRE", require)
         pytester.makeini("[pytest]\nmarkers = needs\n")
         pytester.makeconftest(PLUGIN)

@@ -7,7 +7,8 @@ import subprocess
 import psycopg
 import pytest
 from playwright.sync_api import sync_playwright
-from tests.needs import chromium, java, needs
+
+from needs import chromium, java, needs
 
 
 @needs("postgres")
