@@ -220,7 +220,7 @@ def test_people_categories_and_missing_cells(tmp_path):
     config = tmp_path / "shoal.toml"
     config.write_text(
         'columns = ["age", "ward", "smoker"]\nk = 2\nepsilon = 5\nunit = "patient"\nmax_rows = 2\n'
-        '[bounds]\nage = [18, 90]\nsmoker = [0, 1]\n[levels]\nward = ["A", "B", "C"]\n'
+        '[types]\nsmoker = "boolean"\n[bounds]\nage = [18, 90]\n[levels]\nward = ["A", "B", "C"]\n'
     )
     shoal("fit", tmp_path / "visits.csv", "--config", config, "--out", tmp_path / "r")
     shown = shoal("show", tmp_path / "r").output

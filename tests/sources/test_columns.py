@@ -69,8 +69,8 @@ def write(path, text):
 def test_types_of_a_csv_do_not_depend_on_where_the_text_is(tmp_path):
     # The first block of a file is what a reader that guesses types would look at: here 2 MB of numbers.
     numbers = "1.5\n" * 500_000
-    late = read_all(FileTable(write(tmp_path / "late.csv", f"a\n{numbers}oops\n2.5\n")))[0]
-    early = read_all(FileTable(write(tmp_path / "early.csv", f"a\noops\n2.5\n{numbers}")))[0]
+    late = read_all(FileTable(write(tmp_path / "late.csv", f"a\n{numbers}oops\n2.5\n"), ["a"]))[0]
+    early = read_all(FileTable(write(tmp_path / "early.csv", f"a\noops\n2.5\n{numbers}"), ["a"]))[0]
     assert np.isnan(late[-2])
     assert late[-1] == 2.5
     assert np.array_equal(np.sort(late), np.sort(early), equal_nan=True)
@@ -78,7 +78,7 @@ def test_types_of_a_csv_do_not_depend_on_where_the_text_is(tmp_path):
 
 def test_awkward_csv_files(tmp_path):
     rows = 'a,b,hue\r\n1,2,red\r\n"3",x,"red"\r\n5\r\n6,7,8,9\r\n\r\n,8,NA\r\n-4.5e1, 9 ,blue\r\n'
-    table = FileTable(write(tmp_path / "t.csv", rows)).using(levels={"hue": ["red", "NA"]})
+    table = FileTable(write(tmp_path / "t.csv", rows), ["a", "b", "hue"]).using(levels={"hue": ["red", "NA"]})
     a, b, red, na = read_all(table)
     assert np.array_equal(a, [1, 3, np.nan, -45], equal_nan=True)  # lines of 1 and of 4 cells are not rows
     assert np.array_equal(b, [2, np.nan, 8, 9], equal_nan=True)
@@ -88,7 +88,7 @@ def test_awkward_csv_files(tmp_path):
 
 def test_bytes_that_are_not_utf8_are_no_error(tmp_path, capfd):
     rows = b"a,hue\n1,caf\xe9\n\xff\xfe,red\n3,\xc3\xa9t\xc3\xa9\n\xe9,\xe9,\xe9\n4,red\n"
-    table = FileTable(write(tmp_path / "t.csv", rows)).using(levels={"hue": ["red", "été"]})
+    table = FileTable(write(tmp_path / "t.csv", rows), ["a", "hue"]).using(levels={"hue": ["red", "été"]})
     a, red, summer = read_all(table)
     assert np.array_equal(a, [1, np.nan, 3, 4], equal_nan=True)
     assert np.array_equal(red, [np.nan, 1, 0, 1], equal_nan=True)
@@ -105,8 +105,9 @@ def test_text_of_arrow_that_is_not_utf8_is_no_error():
 
 def test_header_with_mark_blanks_quotes_and_accents(tmp_path):
     text = '\ufeff\n"größe, cm","two\nlines",x\n1,2,3\n4,5,6\n'
-    table = FileTable(write(tmp_path / "t.csv", text))
-    assert table.names == ("größe, cm", "two\nlines", "x")
+    names = ("größe, cm", "two\nlines", "x")
+    table = FileTable(write(tmp_path / "t.csv", text), names, multiline=True)
+    assert table.names == names
     assert [values.tolist() for values in read_all(table)] == [[1, 4], [2, 5], [3, 6]]
 
 

@@ -109,7 +109,7 @@ def test_unknown_endings(tmp_path, name):
 
 def test_a_format_can_be_given(tmp_path):
     (tmp_path / "t.dat").write_text("lon,lat\n1,2\n")
-    assert FileTable(tmp_path / "t.dat", format="csv").names == ("lon", "lat")
+    assert FileTable(tmp_path / "t.dat", ["lon", "lat"], format="csv").names == ("lon", "lat")
     with pytest.raises(InvalidFile, match="format"):
         FileTable(tmp_path / "t.dat", format="xls")
 
@@ -148,7 +148,7 @@ def test_other_arguments(folder):
 
 def test_columns_named_twice(tmp_path):
     (tmp_path / "t.csv").write_text("lon,lon\n1,2\n")
-    refused(InvalidFile, "twice", tmp_path / "t.csv")
+    refused(InvalidFile, "'lon' twice", tmp_path / "t.csv", bounds={"lon": (0, 1)})
 
 
 def damaged(path, X=None):
@@ -180,13 +180,13 @@ def test_a_cut_gzip_says_nothing_of_the_rows(tmp_path):
     rows = "\n".join(f"{x:.17g}" for x in np.random.default_rng(0).uniform(size=100_000))
     path = tmp_path / "t.csv.gz"
     path.write_bytes(gzip.compress(("lon\n" + rows).encode())[:-50_000])
-    assert "damaged" in damaged(path)
+    assert "damaged" in damaged(path, FileTable(path, ["lon"]))
 
 
 def test_an_open_quote_says_nothing_of_the_rows(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("lon,lat\n1,2\n" + '0.123454321,"secret\n' + "1,2\n" * 800_000)
-    message = damaged(path)
+    message = damaged(path, FileTable(path, ["lon", "lat"], multiline=True))
     assert "secret" not in message
     assert "12345" not in message
 
@@ -194,7 +194,7 @@ def test_an_open_quote_says_nothing_of_the_rows(tmp_path):
 def test_a_file_that_changes_is_noticed(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("lon\n1\n")
-    table = FileTable(path)
+    table = FileTable(path, ["lon"])
     path.write_text("lon\n1\n2\n")
     assert "changed" in damaged(path, table)
     path.unlink()
@@ -212,6 +212,8 @@ def test_charges_stay_when_a_file_breaks_off(tmp_path):
 def test_csv_writer_and_reader_know_the_same_quotes(tmp_path):
     table = pa.table({"lon": ["1.5", "2.5"], "say": ['a "quoted", word', "two\nlines"]})
     csv.write_csv(table, tmp_path / "t.csv")
-    opened = FileTable(tmp_path / "t.csv").using(levels={"say": ['a "quoted", word', "two\nlines"]})
+    opened = FileTable(tmp_path / "t.csv", ["lon", "say"], multiline=True).using(
+        levels={"say": ['a "quoted", word', "two\nlines"]}
+    )
     piece = opened.read(next(opened.parts(10)))
     assert [values.tolist() for values in piece.columns] == [[1.5, 2.5], [1, 0], [0, 1]]

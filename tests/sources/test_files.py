@@ -141,7 +141,8 @@ def test_empty_files(tmp_path):
     (tmp_path / "b.csv").write_text("x,y\n")
     write(pa.table({"x": pa.array([], pa.float64()), "y": pa.array([], pa.int8())}), tmp_path / "c.parquet")
     for name in ("a.csv", "b.csv", "c.parquet"):
-        model = DPLloyd(2, epsilon=1.0, bounds=(0, 1), random_state=0).fit(tmp_path / name)
+        bounds = {"x": (0, 1), "y": (0, 1)}
+        model = DPLloyd(2, epsilon=1.0, bounds=bounds, random_state=0).fit(tmp_path / name)
         empty = np.zeros((0, 2))
         same = DPLloyd(2, epsilon=1.0, bounds=(0, 1), random_state=0).fit(empty)
         assert np.array_equal(model.cluster_centers_, same.cluster_centers_)

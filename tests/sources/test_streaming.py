@@ -12,7 +12,7 @@ import pytest
 
 from shoal.domain import Bounds, Domain, Unit
 from shoal.errors import DamagedFile
-from shoal.sources import ArrowSource, FileTable, formats
+from shoal.sources import ArrowSource, FileTable, lines
 from shoal.sources.rows import in_order
 
 BATCH = 20_000
@@ -66,7 +66,7 @@ def peak(path, *, unit=None):
 
 @pytest.mark.parametrize("ending", ["parquet", "csv", "arrow"])
 def test_memory_does_not_grow_with_the_file(tmp_path, ending, monkeypatch):
-    monkeypatch.setattr(formats, "_BLOCK", 2**17)  # a reader of CSV holds a few dozen blocks
+    monkeypatch.setattr(lines, "_BLOCK", 2**17)
     small = write(tmp_path / f"small.{ending}", 20 * BATCH)
     large = write(tmp_path / f"large.{ending}", 100 * BATCH)
     rows, arrow_small, numpy_small = peak(small)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,13 +14,30 @@ from shoal.errors import InvalidBounds, InvalidInput
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_OPTIONS = [
-    click.argument("table", type=str),
+_READING = [
     click.option(
         "--columns",
         help="Columns to cluster, with commas between; by default those that --bounds and --levels name, "
-        "or all.",
+        "or all of a file with types. A CSV has none: name its columns.",
     ),
+    click.option(
+        "--header/--no-header",
+        default=None,
+        help="Whether a CSV begins with a line of names. If not, --columns names the cells of a line in "
+        "order, with nothing between two commas for one to leave out.",
+    ),
+    click.option(
+        "--multiline",
+        is_flag=True,
+        default=None,
+        help="Quoted cells of a CSV may hold line ends: then a quote that does not end takes rows along.",
+    ),
+]
+
+_OPTIONS = [
+    click.argument("table", type=str),
+    *_READING,
+    click.option("--types", multiple=True, help="What a column of text holds, if not numbers: name=boolean."),
     click.option("--k", type=str, help="How many groups; or auto, with --algorithm auto."),
     click.option("--epsilon", type=str, help="Privacy loss allowed: 0.1 is strict, 1 usual, above 3 weak."),
     click.option("--delta", type=str, help="Above 0 for (epsilon, delta); 0 by default."),
@@ -84,14 +101,62 @@ _PARAMETERS = {
     "max_iter": "max_iter",
     "allow_unproven": "allow_unproven",
 }
-_OTHERS = ("columns", "algorithm", "weight", "synopsis", "set")
+_OTHERS = ("columns", "header", "multiline", "types", "algorithm", "weight", "synopsis", "set")
 
 
 def fit_options(command: F) -> F:
     """Add the shared options to a command."""
-    for option in reversed(_OPTIONS):
+    return _with(_OPTIONS, command)
+
+
+def reading_options(command: F) -> F:
+    """Add the options that say how a table is laid out to a command."""
+    return _with(_READING, command)
+
+
+def _with(options: Sequence[Callable[[F], F]], command: F) -> F:
+    for option in reversed(options):
         command = option(command)
     return command
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a table is laid out, as said on the command line."""
+
+    columns: tuple[str | None, ...] | None = None
+    header: bool = True
+    multiline: bool = False
+    types: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, settings: dict[str, Any]) -> Reading:
+        """Take what says how to read out of all settings."""
+        header = bool(settings.get("header", True))
+        columns = settings.get("columns")
+        if isinstance(columns, str):
+            columns = [name.strip() for name in columns.split(",")]
+        if columns is not None:
+            # Without a header an empty name stands for a cell that is not read.
+            columns = [name for name in columns if name] if header else [name or None for name in columns]
+        types = settings.get("types", {})
+        if not isinstance(types, dict):
+            types = dict(_parse_type(entry) for entry in types)
+        return cls(
+            None if columns is None else tuple(columns), header, bool(settings.get("multiline")), types
+        )
+
+    def open(self, path: str, columns: tuple[str | None, ...] | None = None) -> Any:
+        """Open a file, where `columns` serve if none were named."""
+        from shoal.sources import FileTable
+
+        return FileTable(
+            path,
+            self.columns if self.columns is not None else columns,
+            types=self.types,
+            header=self.header,
+            multiline=self.multiline,
+        )
 
 
 @dataclass(frozen=True)
@@ -99,7 +164,7 @@ class Job:
     """A fit as asked for on the command line."""
 
     table: str
-    columns: tuple[str, ...] | None
+    reading: Reading
     weight: str | None
     algorithm: str
     parameters: dict[str, Any]
@@ -107,18 +172,16 @@ class Job:
 
     def open(self) -> Any:
         """Open the table, with its parts given out; no row is read."""
-        from shoal.sources import FileTable
-
-        return FileTable(self.table, columns=self.clustered()).using(
-            levels=self.parameters.get("levels"), unit=self.parameters.get("unit"), weights=self.weight
+        bounds, levels = self.parameters.get("bounds"), self.parameters.get("levels")
+        # Those that bounds, levels and types name, if others are not.
+        named = (
+            dict.fromkeys([*bounds, *(levels or {}), *self.reading.types])
+            if isinstance(bounds, dict)
+            else None
         )
-
-    def clustered(self) -> tuple[str, ...] | None:
-        """Return the columns to cluster: those named, else those that bounds and levels name."""
-        bounds = self.parameters.get("bounds")
-        if self.columns is not None or not isinstance(bounds, dict):
-            return self.columns
-        return tuple(dict.fromkeys([*bounds, *self.parameters.get("levels", {})]))
+        return self.reading.open(self.table, None if named is None else tuple(named)).using(
+            levels=levels, unit=self.parameters.get("unit"), weights=self.weight
+        )
 
     def estimator(self) -> Any:
         """Build the estimator, or say which parameter its algorithm does not have."""
@@ -141,9 +204,6 @@ def read_job(*, table: str, config: Path | None, **given: Any) -> Job:
     """Join the config file and the command line; the command line wins."""
     settings = _read_config(config) if config is not None else {}
     settings.update({name: value for name, value in given.items() if value not in (None, ())})
-    columns = settings.get("columns")
-    if isinstance(columns, str):
-        columns = [name.strip() for name in columns.split(",") if name.strip()]
     synopsis = bool(settings.get("synopsis"))
     algorithm = settings.get("algorithm", "grid" if synopsis else "auto")
     for needed in ("epsilon",) if synopsis and algorithm != "coreset" else ("k", "epsilon"):
@@ -153,7 +213,7 @@ def read_job(*, table: str, config: Path | None, **given: Any) -> Job:
     parameters |= _parse_extra(settings.get("set", {}), settings.get("extra", ()))
     return Job(
         table=table,
-        columns=None if columns is None else tuple(columns),
+        reading=Reading.of(settings),
         weight=settings.get("weight"),
         algorithm=algorithm,
         parameters=parameters,
@@ -213,6 +273,13 @@ def _range(text: str) -> tuple[float, float]:
     if not colon:
         raise InvalidBounds(f"bounds {text!r} are not a range; write low:high, such as 0:100")
     return number(low, "a bound"), number(high, "a bound")
+
+
+def _parse_type(entry: str) -> tuple[str, str]:
+    name, equals, kind = entry.rpartition("=")
+    if not equals or not name:
+        raise InvalidInput(f"types {entry!r} are not name=boolean or name=number")
+    return name, kind
 
 
 def _parse_levels(entry: str) -> tuple[str, list[str]]:

@@ -8,15 +8,17 @@ from typing import Any
 import click
 
 from shoal.cli.console import say, speaks, write_json
+from shoal.cli.options import Reading, reading_options
 
 
 @click.command()
 @click.argument("release", type=click.Path(path_type=Path))
 @click.argument("table", type=str)
+@reading_options
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Parquet or CSV file to write.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result for machines.")
 @speaks
-def predict(release: Path, table: str, out: Path, as_json: bool) -> None:
+def predict(release: Path, table: str, out: Path, as_json: bool, **reading: Any) -> None:
     """Label the rows of TABLE with the groups of a RELEASE.
 
     The labels are about single rows: for the data holder's own use, not for release.
@@ -32,11 +34,17 @@ def predict(release: Path, table: str, out: Path, as_json: bool) -> None:
     found = load_release(release)
     if not isinstance(found, Release):
         raise InvalidInput(f"{release} is a synopsis and has no groups; find some: shoal ask {release} --k 5")
-    rows = _write(label(found, table), out)
+    rows = _write(label(found, _opened(table, reading)), out)
     if as_json:
         write_json({"out": str(out), "rows": rows, "for_release": False})
     else:
         say(f"{rows:,} labels written to {out}: for your own use, not for release")
+
+
+def _opened(table: str, reading: dict[str, Any]) -> Any:
+    """Open a table whose layout is said; of others, the path is enough."""
+    given = {name: value for name, value in reading.items() if value is not None}
+    return Reading.of(given).open(table) if given else table
 
 
 def _write(labels: Any, out: Path) -> int:

@@ -15,11 +15,16 @@ Level: TypeAlias = str | int
 Kind: TypeAlias = Literal["number", "boolean", "category"]
 
 NUMBER, BOOLEAN, TEXT, UNTYPED = "number", "boolean", "text", "untyped"
-"""What a column may hold. An untyped one (CSV) is what it is used as; any other type goes by its own name."""
+"""What a column may hold. An untyped one (CSV, objects of pandas) is what it is declared to be; any other
+type goes by its own name."""
 
 _TEXT = (
     "Shoal clusters numbers: declare its levels, as in levels={{{name!r}: [...]}}, leave the column out, or "
     "turn it into numbers by a rule that does not look at rows"
+)
+_NO_TYPE = (
+    "Say what it holds: numbers, with bounds={{{name!r}: (low, high), ...}} or .astype(float), or "
+    "categories, with levels={{{name!r}: [...]}}; or leave it out"
 )
 
 
@@ -95,6 +100,7 @@ class Schema:
         weight: str | None = None,
         ignore: Collection[str] = (),
         named: bool = True,
+        declared: Mapping[str, str] | None = None,
     ) -> Schema:
         """Give every column its part, or say which cannot have it.
 
@@ -110,8 +116,16 @@ class Schema:
             Columns to pass over where they are there.
         named : bool
             Whether the names in `types` are the table's own.
+        declared : mapping of str to {"number", "boolean"}, optional
+            What to take columns of text and untyped ones for, where they have no levels.
         """
-        declared = _check_levels(levels)
+        with_levels = _check_levels(levels)
+        types = {
+            name: (declared or {}).get(name, kind)
+            if kind in (TEXT, UNTYPED) and name not in with_levels and name != unit
+            else kind
+            for name, kind in types.items()
+        }
         for column, part in ((unit, "unit"), (weight, "sample_weight")):
             if column is not None:
                 _check_role(column, part, types, named)
@@ -119,10 +133,10 @@ class Schema:
             raise InvalidTable(f"column {unit!r} cannot both name the person and weigh the row")
         apart = {unit, weight, *ignore}
         features = [name for name in types if name not in apart]
-        for name in declared:
+        for name in with_levels:
             if name not in features or not named:
                 raise no_such_column(name, features if named else (), "levels are declared for")
-        fields = tuple(_field(name, types[name], declared.get(name)) for name in features)
+        fields = tuple(_field(name, types[name], with_levels.get(name)) for name in features)
         return cls(fields, named, unit, weight)
 
     @property
@@ -220,8 +234,11 @@ def _field(name: str, kind: str, levels: tuple[Level, ...] | None) -> Field:
     if levels is None:
         if kind == BOOLEAN:
             return Field(name, "boolean")
-        if kind in (NUMBER, UNTYPED):
+        if kind == NUMBER:
             return Field(name)
+        if kind == UNTYPED:
+            # What its cells look like must not decide.
+            raise InvalidTable(f"column {name!r} has no type. {_NO_TYPE.format(name=name)}")
         raise InvalidTable(f"column {name!r} holds {kind}, not numbers. {_TEXT.format(name=name)}")
     if kind not in (TEXT, NUMBER, UNTYPED):
         raise InvalidTable(f"column {name!r} holds {kind}, so it has no levels: they are for text or numbers")

@@ -55,7 +55,7 @@ class PrivateEstimator(CommonParameters, BaseEstimator):  # type: ignore[misc]
         entropy = entropy_for(self)
         threads = self._threads()
         max_weight = self._max_weight(sample_weight)
-        table = open_table(X, levels=self.levels, unit=self.unit, weights=sample_weight)
+        table = open_table(X, levels=self.levels, unit=self.unit, weights=sample_weight, bounds=self.bounds)
         validate_data(self, table.blank(), skip_check_array=True)
         bounds = table.schema.bounds(self.bounds)
         domain = Domain(

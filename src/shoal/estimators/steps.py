@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -12,6 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from shoal.accounting import Accountant, budget_of
 from shoal.domain import BoundsLike, Domain, Unit
+from shoal.domain.schema import NUMBER
 from shoal.domain.unit import Neighbours
 from shoal.estimators.parameters import accountant_for, entropy_for
 from shoal.queries import Curator, LiveCurator
@@ -41,7 +42,8 @@ class PrivateStep(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         unit = Unit(self.neighbours)
         accountant = accountant_for(self, budget)
         entropy = entropy_for(self)
-        table = Table(X)
+        declared = dict.fromkeys(bounds, NUMBER) if isinstance(bounds, Mapping) else {}
+        table = Table(X, declared=declared)
         validate_data(self, X, skip_check_array=True)
         domain = Domain(table.schema.bounds(bounds), scaling, unit=unit, names=table.names)
         self._check(domain)
@@ -52,7 +54,7 @@ class PrivateStep(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Refuse parameters that do not suit the columns."""
 
     def _read(self, X: Any) -> npt.NDArray[np.float64]:
-        table = Table(X)
+        table = Table(X, declared=dict.fromkeys(getattr(self, "feature_names_in_", ()), NUMBER))
         validate_data(self, X, skip_check_array=True, reset=False)
         rows = [np.column_stack(table.read(part).columns) for part in table.parts(2**16)]
         return np.concatenate(rows).astype(np.float64)

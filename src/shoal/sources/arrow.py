@@ -12,11 +12,12 @@ import narwhals.stable.v1 as nw
 import pyarrow as pa
 
 from shoal.domain import Domain, Schema
-from shoal.domain.schema import BOOLEAN, NUMBER, TEXT, UNTYPED, Level, no_such_column
+from shoal.domain.schema import BOOLEAN, NUMBER, Level, no_such_column
 from shoal.errors import InvalidFile, InvalidTable
 from shoal.sources.columns import Piece, read_frame
 from shoal.sources.files import Format, find_files
-from shoal.sources.formats import decode, open_part
+from shoal.sources.formats import open_part, open_text
+from shoal.sources.lines import decode
 from shoal.sources.rows import OpenTable, Source
 
 
@@ -24,19 +25,28 @@ class FileTable(OpenTable):
     r"""A table in one file or several, opened but not read.
 
     Parquet, CSV and Arrow IPC (Feather) files are known by their names' endings; a CSV may be compressed.
-    Opening reads names and types only. Types are those of the file; a CSV has none, so there a cell is a
-    number or missing, and the first line, the header, is public.
+    Opening reads names and types only. Types are those of the file. A CSV has none, so its columns are
+    declared: those named here, by levels or by bounds are looked for in its first line, and a cell of them is
+    what was declared (a number, by default) or missing.
 
     Parameters
     ----------
     path : str or path
         A file, a folder, or a pattern such as ``"trips/2024-*.parquet"``.
     columns : sequence of str, optional
-        The columns to cluster; all if not given. Columns of people and weights need not be among them.
+        The columns to cluster. If not given, all of a file with types; of a CSV, those that bounds and levels
+        name. Columns of people and weights need not be among them.
     types : mapping of str to {"number", "boolean"}, optional
         How to read columns of text.
     format : {"parquet", "csv", "ipc"}, optional
         The format, where the name does not tell.
+    header : bool
+        Whether the first line of a CSV holds its columns' names. If not, `columns` names the cells of a line
+        in order, with None for those that are not to be read.
+    multiline : bool
+        Whether quoted cells of a CSV may hold line ends. If not, a line is a row, and one with a quote that
+        does not end is none. If so, such a quote takes the lines after it along: ask for it only where all
+        quotes are known to end.
 
     Examples
     --------
@@ -53,26 +63,36 @@ class FileTable(OpenTable):
     def __init__(
         self,
         path: str | PathLike[str],
-        columns: Iterable[str] | None = None,
+        columns: Iterable[str | None] | None = None,
         *,
         types: Mapping[str, Literal["number", "boolean"]] | None = None,
         format: Format | None = None,
+        header: bool = True,
+        multiline: bool = False,
     ) -> None:
         self.path = fspath(path)
         kind, files = find_files(self.path, format)
-        self._csv = kind == "csv"
-        self._parts = [open_part(file, kind) for file in files]
-        self._declared = _check_types(types)
+        self._types = _check_types(types)
         if isinstance(columns, str):
             raise InvalidTable(f"columns is {columns!r}; give a list of names, such as [{columns!r}]")
-        every = dict.fromkeys(name for part in self._parts for name in part.types)
-        self.columns = tuple(every if columns is None else dict.fromkeys(columns))
-        for name in (*self.columns, *self._declared):
-            self._type(name)
+        named = None if columns is None else list(columns)
+        self._is_text = kind == "csv"
+        if self._is_text:
+            if not header:
+                _check_names(named)
+            names = None if header else named
+            self._parts = [open_text(file, names, multiline=multiline) for file in files]
+        else:
+            if multiline or not header:
+                raise InvalidTable("header and multiline are for CSV files; others say what they hold")
+            self._parts = [open_part(file, kind) for file in files]
+        self._columns = None if named is None else tuple(dict.fromkeys(n for n in named if n is not None))
         self._roles: dict[str, Any] = {}
+        for name in (*(self._columns or ()), *self._types):
+            self._type(name)
 
     def __repr__(self) -> str:
-        return f"FileTable({self.path!r}, columns={list(self.columns)})"
+        return f"FileTable({self.path!r}, columns={None if self._columns is None else list(self._columns)})"
 
     def using(
         self,
@@ -81,6 +101,8 @@ class FileTable(OpenTable):
         unit: str | None = None,
         weights: Any = None,
         ignore: Collection[str] = (),
+        declared: Mapping[str, str] | None = None,
+        columns: Iterable[str] | None = None,
     ) -> Self:
         """Return the same table with declared levels and with columns of people and weights.
 
@@ -92,19 +114,53 @@ class FileTable(OpenTable):
             The columns that name the person and weigh the row.
         ignore : collection of str
             Columns to pass over where they are there.
+        declared : mapping of str to {"number", "boolean"}, optional
+            How to read columns of text, where `types` does not say.
+        columns : sequence of str, optional
+            The columns to cluster of a CSV, where they were not named before.
         """
         if weights is not None and not isinstance(weights, str):
             raise InvalidTable("sample_weight of a file must be the name of one of its columns")
         other = copy(self)
         other.__dict__.pop("schema", None)
         other._roles = {"levels": levels, "unit": unit, "weight": weights, "ignore": ignore}
+        if self._columns is None and self._is_text and columns is not None:
+            other._columns = tuple(columns)
+        other._roles["declared"] = {**(declared or {}), **self._types}
         return other
 
     @cached_property
     def schema(self) -> Schema:  # type: ignore[override]
         """The columns that are clustered, and those that name the person and weigh the row."""
-        roles = [name for name in (self._roles.get("unit"), self._roles.get("weight")) if name is not None]
-        return Schema.of({name: self._type(name) for name in (*self.columns, *roles)}, **self._roles)
+        roles = {"declared": self._types, **self._roles}
+        columns = self.columns
+        if self._is_text:  # to name a column of text is to declare it
+            roles["declared"] = {**dict.fromkeys(columns, NUMBER), **roles["declared"]}
+        apart = [name for name in (roles.get("unit"), roles.get("weight")) if name is not None]
+        return Schema.of({name: self._type(name) for name in (*columns, *apart)}, **roles)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that were named, or all of a file with types."""
+        if self._columns is not None:
+            return self._columns
+        if not self._is_text:
+            return tuple(dict.fromkeys(name for part in self._parts for name in part.types))
+        named = tuple(self._named())
+        if not self._roles.get("declared", self._types):  # levels alone leave out what they do not name
+            raise InvalidTable(
+                f"{self.path} is a CSV, whose columns have no types: name those to cluster, with "
+                "FileTable(path, columns=[...]) or bounds={name: (low, high), ...}, or with --columns on the "
+                "command line"
+            )
+        return named
+
+    def _named(self) -> list[str]:
+        """Return the columns that were declared to be clustered, one way or another."""
+        levels = self._roles.get("levels")
+        declared = self._roles.get("declared", self._types)
+        found = [*(self._columns or ()), *declared, *(levels if isinstance(levels, Mapping) else ())]
+        return list(dict.fromkeys(found))
 
     def blank(self) -> Any:
         """Return the clustered columns as they are, without rows."""
@@ -131,7 +187,7 @@ class FileTable(OpenTable):
     def read(self, part: tuple[int, Any]) -> Piece:
         """Read one part; cells that are null, or not what they should be, are NaN."""
         start, table = part
-        return read_frame(nw.from_native(table), self.schema, start, decode=decode if self._csv else None)
+        return read_frame(nw.from_native(table), self.schema, start, decode=decode if self._is_text else None)
 
     def source(self, domain: Domain, *, key: int = 0, threads: int | None = None) -> ArrowSource:
         """Stream the rows to the lattice, again for every question."""
@@ -141,7 +197,10 @@ class FileTable(OpenTable):
         """Return what a column holds, the same in every part."""
         having = [part for part in self._parts if name in part.types]
         if not having:
-            raise no_such_column(name, list(self._parts[0].types), f"{self.path} was asked for")
+            raise self._lacks(name)
+        twice = next((part for part in having if name in part.twice), None)
+        if twice is not None:
+            raise InvalidFile(f"{twice.path} has column {name!r} twice; rename one of them")
         if len(having) < len(self._parts):
             lacking = next(part for part in self._parts if name not in part.types)
             raise InvalidFile(
@@ -153,8 +212,18 @@ class FileTable(OpenTable):
                 f"column {name!r} holds {having[0].types[name]} in {having[0].path} and {other.types[name]} "
                 f"in {other.path}; all parts must hold the same"
             )
-        found = having[0].types[name]
-        return self._declared.get(name, found) if found in (TEXT, UNTYPED) else found
+        return having[0].types[name]
+
+    def _lacks(self, name: str) -> InvalidTable | InvalidFile:
+        first = self._parts[0]
+        if self._is_text and not set(self._named()) & first.types.keys():
+            # Perhaps the first line is somebody's row: nothing of it may be shown.
+            return InvalidFile(
+                f"the first line of {first.path} names none of the columns asked for ({name!r} is one); a "
+                "CSV begins with a line of names, or is opened with header=False and all columns named in "
+                "order (--no-header on the command line)"
+            )
+        return no_such_column(name, list(first.types), f"{self.path} was asked for")
 
 
 class ArrowSource(Source):
@@ -171,7 +240,7 @@ class ArrowSource(Source):
     >>> folder = TemporaryDirectory()
     >>> file = Path(folder.name) / "ages.csv"
     >>> _ = file.write_text("age\n31\n47\nunknown\n")
-    >>> source = ArrowSource(FileTable(file), Domain(Bounds.parse((0, 100), 1)))
+    >>> source = ArrowSource(FileTable(file, ["age"]), Domain(Bounds.parse((0, 100), 1)))
     >>> source.reduce(lambda chunk: chunk.n_rows, lambda a, b: a + b)
     3
     >>> folder.cleanup()
@@ -184,3 +253,13 @@ def _check_types(types: Any) -> dict[str, str]:
         if kind not in (NUMBER, BOOLEAN):
             raise InvalidTable(f"the type of column {name!r} is {kind!r}; it must be 'number' or 'boolean'")
     return found
+
+
+def _check_names(columns: list[str | None] | None) -> None:
+    named = [name for name in columns or [] if name is not None]
+    if not named:
+        raise InvalidTable(
+            "a CSV without a header needs columns=[...], a name (or None) for each cell of a line"
+        )
+    if len(set(named)) < len(named):
+        raise InvalidTable(f"columns {named} name one twice; without a header, each cell needs its own")

@@ -1,14 +1,14 @@
 """Columns of a frame as numbers: one reader for frames in memory and for batches of a file.
 
-Every cell is read by a rule of its own that cannot fail, so nothing here depends on what other cells hold.
+Every cell is read by the rules of `cells.py`, which look at nothing else and cannot fail. What is done in
+bulk here is done to each cell alone: how a cell is read depends on its column's type, never on what other
+cells hold.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
 import narwhals.stable.v1 as nw
@@ -18,12 +18,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.domain import Schema
-from shoal.domain.schema import BOOLEAN, NUMBER, TEXT
+from shoal.domain.schema import BOOLEAN, NUMBER, TEXT, UNTYPED
+from shoal.sources.cells import number, word
 
 Values = npt.NDArray[np.generic]
 
-# How a number is written; "nan" and "inf" are missing cells, so they need not be known here.
-_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+# Digits of a number that Arrow and Python certainly read alike, without overflow.
+_MOST_DIGITS = 20
+# What a byte of a number is: a digit, the point, or any other sign; their sum tells how many there are.
+_SIGN = 256
+_SIGNS = np.full(256, _SIGN, dtype=np.int32)
+_SIGNS[ord(".")] = 1
+_SIGNS[ord("0") : ord("9") + 1] = 0
 _TRUTH = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}
 
 
@@ -81,12 +87,28 @@ class Piece:
 
 
 def type_of(dtype: Any) -> str:
-    """Say what a column holds, from its declared type: "number", "boolean", "text" or the type's name."""
+    """Say what a column holds, from its declared type: "number", "boolean", "text", "untyped" or its name."""
     if dtype == nw.Boolean:
         return BOOLEAN
     if dtype.is_numeric():
         return NUMBER
+    if dtype == nw.Object:
+        return UNTYPED
     return TEXT if dtype in (nw.String, nw.Categorical, nw.Enum) else str(dtype)
+
+
+def type_of_series(series: Any) -> str:
+    """Say what a column holds. An object column of pandas has no type, whatever its first cells are.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> type_of_series(nw.from_native(pd.Series(["a", "b"], dtype=object), series_only=True))
+    'untyped'
+    """
+    dtype = getattr(series.to_native(), "dtype", None)
+    # Asked for its type, narwhals would look at the cells of such a column.
+    return UNTYPED if isinstance(dtype, np.dtype) and dtype.kind == "O" else type_of(series.dtype)
 
 
 def read_frame(
@@ -132,14 +154,14 @@ def read_frame(
 
 
 def read_numbers(series: Any, *, truth: bool = False) -> Values:
-    """Return a column as numbers; a null, or text that is not a number, is NaN.
+    """Return a column as numbers; a null, or a cell that is not a number, is NaN.
 
     Parameters
     ----------
     series : narwhals Series
-        Numbers, booleans, or text that is to be read as such.
+        Numbers, booleans, or cells that are to be read as such.
     truth : bool
-        Whether text says true or false.
+        Whether cells say true or false.
 
     Examples
     --------
@@ -147,13 +169,20 @@ def read_numbers(series: Any, *, truth: bool = False) -> Values:
     >>> read_numbers(nw.from_native(column, series_only=True)).tolist()
     [1.5, 2.0, nan, nan, 1000.0]
     """
-    if type_of(series.dtype) == TEXT:
-        return read_words(series, fold=True).look_up(_TRUTH) if truth else _parse(_plain(series))
+    if type_of_series(series) in (TEXT, UNTYPED):
+        if truth:
+            return read_words(series, fold=True).look_up(_TRUTH)
+        return _parse(_arrow(series)) if _is_arrow(series) else _each(*_distinct(series))
+    if series.dtype in (
+        nw.Boolean,
+        nw.Decimal,
+        nw.Int128,
+        nw.UInt128,
+    ):  # NumPy has no such types, or no nulls
+        series = series.cast(nw.Float64)
     values = series.to_numpy()
-    if values.dtype == object or series.dtype == nw.Boolean:  # nullable columns of pandas and pyarrow
-        values = series.cast(nw.Float64).to_numpy()
-    if values.dtype == object:
-        values = np.array([np.nan if v is None else float(v) for v in series.to_list()], dtype=np.float64)
+    if values.dtype == object:  # nullable columns of pandas
+        values = np.array([number(value) for value in series.to_list()], dtype=np.float64)
     return np.asarray(values)
 
 
@@ -163,7 +192,7 @@ def read_words(series: Any, *, fold: bool = False) -> Words:
     Parameters
     ----------
     series : narwhals Series
-        Text or numbers.
+        Text, numbers, or cells of any kind.
     fold : bool
         Whether capitals and surrounding blanks do not matter.
 
@@ -173,47 +202,57 @@ def read_words(series: Any, *, fold: bool = False) -> Words:
     >>> found.codes.tolist(), found.words
     ([0, -1, 1, 0], ['b', 'a'])
     """
-    array = _plain(series)
-    if not (pa.types.is_primitive(array.type) or pa.types.is_decimal(array.type)):
-        array = array.cast(pa.large_binary())  # text: bytes that are not UTF-8 must not raise
+    codes, cells = _distinct(series)
+    written = [word(cell) for cell in cells]
+    if fold:
+        written = [None if found is None else found.strip().lower() for found in written]
+    places = {found: i for i, found in enumerate(dict.fromkeys(w for w in written if w is not None))}
+    places_of = np.array([-1 if found is None else places[found] for found in written] + [-1], dtype=np.int64)
+    return Words(places_of[codes], list(places))
+
+
+def _distinct(series: Any) -> tuple[npt.NDArray[np.int64], list[Any]]:
+    """Return cells, and for each row which of them it has, -1 where it is null.
+
+    A cell may come twice: cells that Python takes for equal, as True and 1, are not joined.
+    """
+    if _is_arrow(series):
+        return _encoded(_arrow(series))
+    native = series.to_native()
+    categories = getattr(native.dtype, "categories", None)
+    if categories is None:
+        cells = native.tolist()
+        return np.arange(len(cells)), cells
+    used, codes = np.unique(native.cat.codes.to_numpy(), return_inverse=True)
+    return codes.astype(np.int64), [None if code < 0 else categories[code] for code in used]
+
+
+def _encoded(array: Any) -> tuple[npt.NDArray[np.int64], list[Any]]:
     encoded = array.dictionary_encode()  # so that only different cells are looked at one by one
     codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-    written = _all_written(encoded.dictionary)
-    if fold:
-        written = [None if word is None else word.strip().lower() for word in written]
-    missing = np.array([word is None for word in written] + [True])
-    return Words(np.where(missing[codes], -1, codes), [word or "" for word in written])
+    return codes, encoded.dictionary.to_pylist()
 
 
-def _all_written(values: Any) -> list[str | None]:
-    try:
-        if not pa.types.is_floating(values.type) and not pa.types.is_decimal(values.type):
-            found: list[str | None] = values.cast(pa.large_string()).to_pylist()
-            return found
-    except pa.ArrowInvalid:  # not UTF-8
-        pass
-    return [_written(value) for value in values.to_pylist()]
+def _is_arrow(series: Any) -> bool:
+    """Say whether a column can be handed to Arrow: all can but those of pandas that hold Python's objects."""
+    if not series.implementation.is_pandas_like():
+        return bool(series.dtype != nw.Object)
+    dtype = series.to_native().dtype
+    if getattr(dtype, "categories", None) is not None:
+        return False
+    storage = getattr(dtype, "storage", None)  # of a column of text
+    return str(storage).startswith("pyarrow") if storage is not None else type_of_series(series) != UNTYPED
 
 
-def _plain(series: Any) -> Any:
-    try:
-        array = series.to_arrow()
-    except (pa.ArrowException, TypeError):  # an untyped column of pandas with cells of several types
-        return pa.array([_written(value) for value in series.to_list()], pa.string())
-    if isinstance(array, pa.ChunkedArray):
-        array = array.combine_chunks()
-    return array.cast(array.type.value_type) if pa.types.is_dictionary(array.type) else array
-
-
-def _written(value: Any) -> str | None:
-    if isinstance(value, bytes):
-        return value.decode("utf-8", errors="surrogateescape")
-    if isinstance(value, str | int):
-        return str(value)
-    if not isinstance(value, float | Decimal) or not math.isfinite(value):
-        return None
-    # pandas keeps whole numbers as floats where a column has missing cells.
-    return str(int(value)) if value == int(value) else str(value)
+def _arrow(series: Any) -> Any:
+    if series.dtype in (nw.Int128, nw.UInt128):  # as written, for Arrow has no such type
+        series = series.cast(nw.String)
+    array = series.to_arrow()
+    if pa.types.is_dictionary(array.type):
+        array = array.cast(array.type.value_type)
+    if not (pa.types.is_primitive(array.type) or pa.types.is_decimal(array.type)):
+        array = array.cast(pa.large_binary())  # text: bytes that are not UTF-8 must not raise
+    return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
 
 
 def _indicators(found: Words, levels: list[str]) -> list[Values]:
@@ -222,13 +261,41 @@ def _indicators(found: Words, levels: list[str]) -> list[Values]:
     return [np.where(undeclared, np.nan, codes == i) for i in range(len(levels))]
 
 
+def _each(codes: npt.NDArray[np.int64], cells: list[Any]) -> Values:
+    return np.array([number(cell) for cell in cells] + [np.nan])[codes]
+
+
 def _parse(text: Any) -> Values:
-    text = text.cast(pa.large_string())
-    try:
-        parsed = pc.cast(text, pa.float64())
-    except pa.ArrowInvalid:
-        # Some cell is not a number: leave those out and read the others by the same rule.
-        bare = pc.ascii_trim_whitespace(text)
-        sound = pc.match_substring_regex(bare, _NUMBER)
-        parsed = pc.cast(pc.if_else(sound, bare, pa.scalar(None, bare.type)), pa.float64())
-    return np.asarray(parsed.to_numpy(zero_copy_only=False), dtype=np.float64)
+    """Read written numbers: plain ones by Arrow, in bulk, and all others one by one."""
+    if not pa.types.is_large_binary(text.type):  # numbers as categories
+        return _each(*_encoded(text))
+    plain = pa.array(_are_plain(text))
+    in_bulk = pc.cast(
+        pc.if_else(plain, text, pa.scalar(None, text.type)).cast(pa.large_string()), pa.float64()
+    )
+    values = np.array(in_bulk.to_numpy(zero_copy_only=False), dtype=np.float64)
+    others = pc.and_(pc.invert(plain), text.is_valid())
+    values[others.to_numpy(zero_copy_only=False)] = _each(*_encoded(text.filter(others)))
+    return values
+
+
+def _are_plain(text: Any) -> npt.NDArray[np.bool_]:
+    """Say of each cell whether it is digits, with at most a minus before and one point among them."""
+    n = len(text)
+    offsets = np.frombuffer(text.buffers()[1], np.int64)[text.offset : text.offset + n + 1]
+    first, last = offsets[:-1], offsets[1:]
+    raw = text.buffers()[2]
+    cells = np.frombuffer(raw, np.uint8) if raw is not None else np.empty(0, np.uint8)
+    if not len(cells):
+        return np.zeros(n, dtype=np.bool_)
+    # Sums of what comes before each byte. They may wrap around, but not their differences in a short cell.
+    before = np.zeros(len(cells) + 1, dtype=np.int32)
+    np.cumsum(_SIGNS[cells], out=before[1:])
+    signs = before[last] - before[first]
+    at = np.minimum(first, len(cells) - 1)  # an empty cell has no first byte; some other serves
+    minus = cells[at] == ord("-")
+    begins = _SIGNS[cells[np.minimum(at + minus, len(cells) - 1)]] == 0
+    ends = _SIGNS[cells[np.maximum(last, 1) - 1]] == 0
+    length = last - first
+    few = (length > minus) & (length <= _MOST_DIGITS)
+    return np.asarray(few & begins & ends & (signs - minus * _SIGN <= 1))

@@ -8,30 +8,27 @@ fill the memory with the file.
 from __future__ import annotations
 
 import csv
-import io
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import narwhals.stable.v1 as nw
 import pyarrow as pa
-import pyarrow.csv as arrow_csv
 import pyarrow.parquet as pq
 
 from shoal.domain.schema import UNTYPED
 from shoal.errors import DamagedFile, InvalidFile
 from shoal.sources.columns import type_of
 from shoal.sources.files import Format
+from shoal.sources.lines import TextFile
 
+T = TypeVar("T")
 Batches: TypeAlias = Callable[[list[str], int], Iterator[Any]]
 
 _WORDS = {"parquet": "Parquet", "csv": "CSV", "ipc": "Arrow IPC (Feather)"}
-_LONGEST_HEADER = 2**20
 _READ_AHEAD = 2**20  # bytes of a column of Parquet
-_BLOCK = 2**20  # bytes of a CSV, of which a few dozen are read ahead; a line must fit in one
-_MARK = "\xef\xbb\xbf"  # some programs begin UTF-8 files with it
 _END = object()
 
 
@@ -44,13 +41,15 @@ class Part:
     path : Path
         Where it is.
     types : dict of str to str
-        What each column holds; all are "untyped" in a CSV.
+        What each column holds; all are "untyped" in a text file.
     schema : pyarrow.Schema
         Types that the columns are read as.
     state : tuple of int
         Size and time of change when it was opened.
     batches : callable
         Yields record batches of the columns named, of about the number of rows asked for.
+    twice : frozenset of str
+        Names that several columns have; these cannot be read.
     """
 
     path: Path
@@ -58,6 +57,7 @@ class Part:
     schema: Any
     state: tuple[int, int]
     batches: Batches
+    twice: frozenset[str] = frozenset()
 
     def scan(self, names: list[str], rows: int) -> Iterator[Any]:
         """Yield record batches of some columns, little of the file being in memory at a time."""
@@ -85,33 +85,57 @@ def _next(batches: Iterator[Any]) -> Any:
 
 
 def open_part(path: Path, kind: Format) -> Part:
-    """Open one file and read what it says of its columns.
+    """Open one file with types of its own and read what it says of its columns.
 
     Parameters
     ----------
     path : Path
         The file.
-    kind : {"parquet", "csv", "ipc"}
+    kind : {"parquet", "ipc"}
         What it is.
     """
-    opener = {"parquet": _open_parquet, "csv": _open_csv, "ipc": _open_ipc}[kind]
+    state, (schema, batches) = _opened(path, kind, _open_parquet if kind == "parquet" else _open_ipc)
+    twice = _twice(schema.names)
+    if twice:
+        raise InvalidFile(f"{path} has columns {sorted(twice)} twice; rename one of each")
+    frame = nw.from_native(schema.empty_table())
+    types = {name: type_of(dtype) for name, dtype in frame.schema.items()}
+    return Part(path, types, schema, state, batches)
+
+
+def open_text(path: Path, names: Sequence[str | None] | None, *, multiline: bool) -> Part:
+    """Open one file of text, whose columns have names and no types.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    names : sequence of (str or None), optional
+        What the cells of a line are called, where the first line does not say.
+    multiline : bool
+        Whether a quoted cell may hold line ends.
+    """
+    state, text = _opened(path, "csv", lambda path: TextFile.open(path, names, multiline=multiline))
+    if not text.names:
+        raise InvalidFile(f"{path} is empty; a CSV begins with a line of column names")
+    found = [name for name in text.names if name is not None]
+    types = dict.fromkeys(found, UNTYPED)
+    schema = pa.schema([(name, pa.string()) for name in types])
+    return Part(path, types, schema, state, lambda wanted, _: text.read(wanted), frozenset(_twice(found)))
+
+
+def _opened(path: Path, kind: Format, opener: Callable[[Path], T]) -> tuple[tuple[int, int], T]:
     try:
-        state = _state(path)
-        schema, batches = opener(path)
+        return _state(path), opener(path)
     except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError, csv.Error):
         raise InvalidFile(
             f"{path} cannot be read as {_WORDS[kind]}: it is another kind of file, cut short, or closed to "
             "you; write it again, or give format= if its name is wrong"
         ) from None
-    twice = sorted({name for name in schema.names if schema.names.count(name) > 1})
-    if twice:
-        raise InvalidFile(f"{path} has columns {twice} twice; rename one of each")
-    if kind == "csv":
-        types = dict.fromkeys(schema.names, UNTYPED)
-    else:
-        frame = nw.from_native(schema.empty_table())
-        types = {name: type_of(dtype) for name, dtype in frame.schema.items()}
-    return Part(path, types, schema, state, batches)
+
+
+def _twice(names: Sequence[str]) -> set[str]:
+    return {name for name, n in Counter(names).items() if n > 1}
 
 
 def _open_parquet(path: Path) -> tuple[Any, Batches]:
@@ -136,62 +160,6 @@ def _open_ipc(path: Path) -> tuple[Any, Batches]:
                 yield from (batch.slice(start, rows) for start in range(0, len(batch), rows))
 
     return schema, batches
-
-
-def _open_csv(path: Path) -> tuple[Any, Batches]:
-    delimiter = "\t" if ".tsv" in path.suffixes else ","
-    # The header alone is looked at: types found by looking at rows would depend on them.
-    with io.TextIOWrapper(pa.input_stream(str(path), compression="detect"), "latin-1", newline="") as text:
-        first = text.readline(_LONGEST_HEADER).removeprefix(_MARK)
-        rest = iter(lambda: text.readline(_LONGEST_HEADER), "")
-        lines = csv.reader(chain([first], rest), delimiter=delimiter)
-        header = next((line for line in lines if line), [])
-        header_only = text.read(1) == ""
-    if not header:
-        raise InvalidFile(f"{path} is empty; a CSV begins with a line of column names")
-    names = [name.encode("latin-1").decode("utf-8") for name in header]
-    if any("\0" in name for name in names):
-        raise csv.Error
-    schema = pa.schema([(name, pa.string()) for name in names])
-
-    def batches(wanted: list[str], rows: int) -> Iterator[Any]:  # noqa: ARG001 - a block decides
-        if header_only:
-            return
-        # Cells are taken as they are and parsed later, by a rule that cannot fail: in Latin-1 every byte is
-        # a letter, and `decode` puts them together again. A line of too few or too many cells is not a row.
-        with pa.input_stream(str(path), compression="detect") as file:
-            yield from arrow_csv.open_csv(
-                file,
-                arrow_csv.ReadOptions(
-                    encoding="latin-1",
-                    column_names=names,
-                    skip_rows=lines.line_num,
-                    block_size=max(_BLOCK, 64 * sum(map(len, header))),
-                ),
-                arrow_csv.ParseOptions(
-                    delimiter=delimiter, newlines_in_values=True, invalid_row_handler=lambda _: "skip"
-                ),
-                arrow_csv.ConvertOptions(
-                    check_utf8=False,
-                    column_types=schema,
-                    strings_can_be_null=True,
-                    null_values=[""],
-                    include_columns=wanted,
-                ),
-            )
-
-    return schema, batches
-
-
-def decode(word: str) -> str:
-    """Return a word of a CSV as it was written in UTF-8.
-
-    Examples
-    --------
-    >>> decode("cafÃ©")
-    'café'
-    """
-    return word if word.isascii() else word.encode("latin-1").decode("utf-8", errors="surrogateescape")
 
 
 def _state(path: Path) -> tuple[int, int]:

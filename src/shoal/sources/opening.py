@@ -7,7 +7,7 @@ from os import PathLike
 from typing import Any
 
 from shoal.domain import Schema
-from shoal.domain.schema import BOOLEAN, Level
+from shoal.domain.schema import NUMBER, Level
 from shoal.sources.arrow import FileTable
 from shoal.sources.rows import OpenTable
 from shoal.sources.table import Table
@@ -19,6 +19,7 @@ def open_table(
     levels: Mapping[str, Iterable[Level]] | None = None,
     unit: str | None = None,
     weights: Any = None,
+    bounds: Any = None,
 ) -> OpenTable:
     """Open a table to fit a model on it.
 
@@ -32,13 +33,16 @@ def open_table(
         The column that names the person.
     weights : str or array-like, optional
         The column of row weights or, for a table in memory, the weights.
+    bounds : mapping of str to (lower, upper), optional
+        Public bounds. Columns without a type that they name hold numbers; other kinds of bounds name none.
 
     Examples
     --------
     >>> open_table([[1.0, 2.0]]).n_columns
     2
     """
-    roles: dict[str, Any] = {"levels": levels, "unit": unit, "weights": weights}
+    declared = dict.fromkeys(bounds, NUMBER) if isinstance(bounds, Mapping) else {}
+    roles: dict[str, Any] = {"levels": levels, "unit": unit, "weights": weights, "declared": declared}
     return _file(X).using(**roles) if _is_file(X) else Table(X, **roles)
 
 
@@ -54,8 +58,13 @@ def open_like(X: Any, schema: Schema | None) -> OpenTable:
     """
     if schema is None:
         return open_table(X)
-    roles: dict[str, Any] = {"levels": schema.levels, "ignore": {schema.unit, schema.weight}}
-    return _file(X, schema).using(**roles) if _is_file(X) else Table(X, **roles)
+    declared = {field.name: field.kind for field in schema.fields if field.kind != "category"}
+    ignore = {schema.unit, schema.weight}
+    roles: dict[str, Any] = {"levels": schema.levels, "ignore": ignore, "declared": declared}
+    if not _is_file(X):
+        return Table(X, **roles)
+    names = [field.name for field in schema.fields] if schema.named else None
+    return _file(X, schema).using(columns=names, **roles)
 
 
 def _is_file(X: Any) -> bool:
@@ -67,6 +76,4 @@ def _file(X: Any, like: Schema | None = None) -> FileTable:
         return X
     if like is None or not like.named:
         return FileTable(X)
-    names = [field.name for field in like.fields]
-    types: Any = {field.name: BOOLEAN for field in like.fields if field.kind == "boolean"}
-    return FileTable(X, columns=names, types=types)
+    return FileTable(X, columns=[field.name for field in like.fields])

@@ -181,5 +181,5 @@ def _mix(x: Hashes) -> Hashes:
 
 
 def _seed(word: str, key: bytes) -> int:
-    digest = hashlib.blake2b(word.encode("utf-8", errors="surrogateescape"), digest_size=8, key=key)
+    digest = hashlib.blake2b(word.encode("utf-8", errors="surrogatepass"), digest_size=8, key=key)
     return int.from_bytes(digest.digest(), "little")

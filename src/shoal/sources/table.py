@@ -14,7 +14,7 @@ import numpy as np
 from shoal.domain import Domain, Schema
 from shoal.domain.schema import BOOLEAN, NUMBER, Level
 from shoal.errors import InvalidTable
-from shoal.sources.columns import Piece, Values, read_frame, read_numbers, type_of
+from shoal.sources.columns import Piece, Values, read_frame, read_numbers, type_of_series
 from shoal.sources.memory import MemorySource
 from shoal.sources.rows import OpenTable
 
@@ -34,6 +34,8 @@ class Table(OpenTable):
         The column of row weights, or the weights.
     ignore : collection of str
         Columns to pass over where they are there.
+    declared : mapping of str to {"number", "boolean"}, optional
+        How to read columns of text and of objects.
 
     Examples
     --------
@@ -53,7 +55,9 @@ class Table(OpenTable):
         unit: str | None = None,
         weights: Any = None,
         ignore: Collection[str] = (),
+        declared: Mapping[str, str] | None = None,
     ) -> None:
+        _check_names(data)
         frame = nw.from_native(data, strict=False, eager_only=False)
         if isinstance(frame, nw.LazyFrame):
             raise InvalidTable("the table is a lazy frame; call .collect() first")
@@ -61,7 +65,7 @@ class Table(OpenTable):
         if self._frame is not None:
             self._n_rows = len(self._frame)
             self._keys = {str(key): key for key in self._frame.columns}
-            types = {str(key): type_of(dtype) for key, dtype in self._frame.schema.items()}
+            types = {name: type_of_series(self._frame.get_column(key)) for name, key in self._keys.items()}
         else:
             self._array = _as_array(data)
             self._n_rows, width = self._array.shape
@@ -73,6 +77,7 @@ class Table(OpenTable):
             unit=unit,
             weight=weights if isinstance(weights, str) else None,
             ignore=ignore,
+            declared=declared,
             named=self._frame is not None,
         )
         array_given = weights is not None and not isinstance(weights, str)
@@ -106,10 +111,20 @@ class Table(OpenTable):
         return MemorySource(self, domain, key=key, threads=threads)
 
 
+def _check_names(data: Any) -> None:
+    """Refuse a frame with two columns of one name, before a library does with a message of its own."""
+    # Those of pandas and of pyarrow; others cannot have one.
+    columns = getattr(data, "columns" if hasattr(data, "iloc") else "column_names", ())
+    names = [str(name) for name in columns]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InvalidTable(f"the table has columns {twice} twice; rename one of each")
+
+
 def _as_weights(weights: Any, n_rows: int) -> Values:
     series = nw.from_native(weights, series_only=True, strict=False)
     if isinstance(series, nw.Series):
-        kind = type_of(series.dtype)
+        kind = type_of_series(series)
         values = read_numbers(series) if kind in (NUMBER, BOOLEAN) else np.empty(0, dtype=object)
     else:
         values = np.asarray(weights)
