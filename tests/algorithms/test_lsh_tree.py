@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal import LSHTreeKMeans
-from shoal.algorithms.lsh_tree.cells import best_cut, combine
+from shoal.algorithms.lsh_tree.cells import best_cut
 from shoal.algorithms.lsh_tree.lsh_tree import LSHTree, lsh_start
 from shoal.audit.pairs import totals
 from shoal.domain import Unit
@@ -135,13 +135,6 @@ def test_a_cut_leaves_enough_on_both_sides(values, least):
         assert not any(min(pair) >= least * (1 + 1e-9) for pair in sides)
     else:
         assert min(sides[at]) >= least * (1 - 1e-9)
-
-
-@given(st.floats(0.1, 10), st.floats(0.1, 10))
-def test_two_counts_are_better_than_one(a, b):
-    value, variance = combine(3.0, a, 5.0, b)
-    assert 3.0 <= value <= 5.0
-    assert variance == pytest.approx(1 / (1 / a + 1 / b))
 
 
 def test_leaves_cover_the_domain(behind_gate, blobs):

@@ -14,7 +14,7 @@ import numpy as np
 
 from shoal._typing import Array
 from shoal.algorithms.shared.bounds import SHARE_FOR_BOUNDS, estimate_bounds
-from shoal.algorithms.shared.row_count import surely
+from shoal.algorithms.shared.row_count import rows_at_least
 from shoal.domain import STEPS, Domain
 from shoal.postprocess import recentre
 from shoal.postprocess.recentre import smallest_count
@@ -85,7 +85,7 @@ class ColumnSpreads:
         curator, share = _bounded(curator)
         d = curator.domain.n_columns
         answer = curator.sums(Grid.whole(d), of=Squares(), cost=share)
-        rows = surely(float(answer.counts[0]), answer.count_sd)
+        rows = rows_at_least(float(answer.counts[0]), answer.count_sd)
         # Too few rows to tell: as wide as the bounds.
         unknown = np.repeat([[0.0, 1.0]], d, axis=1)
         both = recentre(answer.sums, answer.counts, answer.count_sd, fallback=unknown)[0]
@@ -117,7 +117,7 @@ class PrincipalComponents:
         of = Outer(Offset(mean[np.newaxis, :], Ball(radius)))
         cost = share * (1 - FOR_MEAN)
         answer = curator.sums(Grid.whole(d), of=of, cost=cost, noise=_quietest(curator, of, cost))
-        rows = surely(float(answer.counts[0]), answer.count_sd)
+        rows = rows_at_least(float(answer.counts[0]), answer.count_sd)
         moments = symmetric(answer.sums[0], d) / max(float(answer.counts[0]), smallest_count(answer.count_sd))
         variances, vectors = np.linalg.eigh(moments * np.multiply.outer(column_scale, column_scale))
         largest = np.argsort(-variances, kind="stable")[: self.n_components]

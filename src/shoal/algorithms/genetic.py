@@ -14,7 +14,7 @@ import numpy as np
 from shoal._typing import Array
 from shoal.algorithms.grid import effective_epsilon
 from shoal.algorithms.shared.clustering import Clustering
-from shoal.algorithms.shared.row_count import count_rows, fewest_rows
+from shoal.algorithms.shared.row_count import count_rows
 from shoal.errors import InvalidInput
 from shoal.queries import ClusterCost, Curator, Voronoi
 
@@ -56,11 +56,11 @@ class Genetic:
 
     def run(self, curator: Curator) -> Clustering:
         """Choose and breed for a fixed number of generations, then choose one set and count its groups."""
-        n_rows, rest = count_rows(curator)
+        rows, rest = count_rows(curator)
         for_sizes = SHARE_FOR_SIZES * rest
         search = rest - for_sizes
         epsilon = effective_epsilon(curator, search)
-        generations = self.generations(n_rows, epsilon)
+        generations = self.generations(rows.estimate, epsilon)
         rng = curator.public_rng("genetic search")
         sets = rng.uniform(-1.0, 1.0, (self.population, self.n_clusters, curator.domain.n_columns))
         cost = search / generations
@@ -77,7 +77,7 @@ class Genetic:
             centre_sd=np.full(cells.centres.shape, np.inf),
             size_sd=answer.sd,
             n_iter=generations,
-            predicted_sd=self.predicted_sd(fewest_rows(curator, n_rows, rest), epsilon, generations),
+            predicted_sd=self.predicted_sd(rows.at_least, epsilon, generations),
             domain=curator.domain,
         )
 

@@ -13,11 +13,12 @@ from typing import Literal, TypeAlias
 
 from shoal.algorithms.shared.bounds import bounded
 from shoal.algorithms.shared.clustering import Clustering
-from shoal.algorithms.shared.row_count import count_rows, rows_noise
+from shoal.algorithms.shared.row_count import count_rows
 from shoal.algorithms.synopses.grid_counts import GridCounts
 from shoal.algorithms.synopses.synopsis import clustering_on
 from shoal.domain import Domain
 from shoal.errors import InvalidInput
+from shoal.postprocess.evidence import laplace_rate
 from shoal.queries import Curator, Grid
 from shoal.queries.partitions.cells import MOST_CELLS
 
@@ -151,9 +152,7 @@ def effective_epsilon(curator: Curator, cost: Fraction) -> float:
 
     It is the share of epsilon itself under a pure budget, and serves the formulas under any other.
     """
-    # The discrete law of rate e has variance 1 / (2 sinh(e/2)^2).
-    sd = max(curator.count_sd(cost=cost), 1e-9)  # an absurd budget has no noise left
-    return 2 * math.asinh(1 / (math.sqrt(2) * sd))
+    return laplace_rate(max(curator.count_sd(cost=cost), 1e-9))  # an absurd budget has no noise left
 
 
 @dataclass(frozen=True)
@@ -179,9 +178,9 @@ class GridSynopsis:
         """Estimate bounds where some are unknown, and count once."""
         self.check(curator.domain)
         curator = bounded(curator)
-        n_rows, rest = count_rows(curator)
-        synopsis = self.sketch.ask(curator, n_rows, self.n_clusters, rest)
-        return replace(synopsis, rows_sd=rows_noise(curator, rest))
+        rows, rest = count_rows(curator)
+        synopsis = self.sketch.ask(curator, rows.estimate, self.n_clusters, rest)
+        return replace(synopsis, rows_sd=rows.sd)
 
 
 @dataclass(frozen=True)
@@ -205,7 +204,7 @@ class GridKMeans:
     def run(self, curator: Curator) -> Clustering:
         """Count once, then search for free."""
         self.sketch.check(curator.domain)
-        n_rows, rest = count_rows(curator)
-        synopsis = self.sketch.ask(curator, n_rows, self.n_clusters, rest)
+        rows, rest = count_rows(curator)
+        synopsis = self.sketch.ask(curator, rows.estimate, self.n_clusters, rest)
         found = synopsis.kmeans(self.n_clusters, curator.public_rng("starts on the grid"), self.n_starts)
         return clustering_on(curator, synopsis, found)

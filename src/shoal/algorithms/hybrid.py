@@ -47,10 +47,10 @@ class Hybrid:
     def run(self, curator: Curator) -> Clustering:
         """Count once, search for free, refine once if the gate opens."""
         self.sketch.check(curator.domain)
-        n_rows, rest = count_rows(curator)
-        refines = self.opens(curator, n_rows, rest)
+        rows, rest = count_rows(curator)
+        refines = self.opens(curator, rows.estimate, rest)
         cost = rest / 2 if refines else rest
-        synopsis = self.sketch.ask(curator, n_rows, self.n_clusters, cost)
+        synopsis = self.sketch.ask(curator, rows.estimate, self.n_clusters, cost)
         found = synopsis.kmeans(self.n_clusters, curator.public_rng("starts on the grid"), self.n_starts)
         if refines:
             return noisy_lloyd(curator, found.centres, (cost,), self.noise)

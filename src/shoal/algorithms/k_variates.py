@@ -37,8 +37,8 @@ class KVariates:
     def run(self, curator: Curator) -> Clustering:
         """Count once, then draw centres for free."""
         self.sketch.check(curator.domain)
-        n_rows, rest = count_rows(curator)
-        synopsis = self.sketch.ask(curator, n_rows, self.n_clusters, rest)
+        rows, rest = count_rows(curator)
+        synopsis = self.sketch.ask(curator, rows.estimate, self.n_clusters, rest)
         rng = curator.public_rng("k-variates++")
         found = synopsis.k_variates(self.n_clusters, rng, refine=self.refine)
         clustering = clustering_on(curator, synopsis, found)

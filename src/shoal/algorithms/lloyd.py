@@ -13,7 +13,7 @@ from typing import Literal
 from shoal._typing import Array
 from shoal.accounting.plan import equal, growing, portion
 from shoal.algorithms.shared.clustering import Clustering
-from shoal.algorithms.shared.row_count import count_rows, surely
+from shoal.algorithms.shared.row_count import RowCount, count_rows
 from shoal.algorithms.shared.su_error import lloyd_error
 from shoal.postprocess import centre_sd, pack, recentre
 from shoal.queries import Curator, Noise, Voronoi
@@ -54,8 +54,8 @@ class Lloyd:
         shares = equal if self.spending == "equal" else growing
         if self.max_iter != "auto":
             return shares(self.max_iter)
-        n_rows, rest = count_rows(curator)
-        return portion(shares(self.rounds(curator, n_rows, rest)), rest)
+        rows, rest = count_rows(curator)
+        return portion(shares(self.rounds(curator, rows.estimate, rest)), rest)
 
     def rounds(self, curator: Curator, n_rows: float, share: Fraction) -> int:
         """Return the largest number of rounds, 2 to 7, whose predicted error is worth it.
@@ -90,14 +90,13 @@ def noisy_lloyd(
     for cost in costs:
         answer = curator.sums(Voronoi(centres), cost=cost, noise=noise)
         centres = recentre(answer.sums, answer.counts, answer.count_sd, fallback=centres)
-    noisy_rows = surely(float(answer.counts.sum()), answer.count_sd * math.sqrt(len(centres)))
-    n_rows = noisy_rows if curator.n_rows is None else max(float(curator.n_rows), 1.0)
+    rows = RowCount.of(curator, answer.counts.sum(), answer.count_sd * math.sqrt(len(centres)))
     return Clustering(
         centres=Voronoi(centres).centres,
         sizes=answer.counts,
         centre_sd=centre_sd(centres, answer.counts, answer.sum_sd, answer.count_sd),
         size_sd=answer.count_sd,
         n_iter=len(costs),
-        predicted_sd=answer.sum_sd * len(centres) / n_rows,
+        predicted_sd=answer.sum_sd * len(centres) / rows.at_least,
         domain=curator.domain,
     )

@@ -19,7 +19,7 @@ from shoal.algorithms.coreset.coreset import CoresetSketch, coreset_clustering
 from shoal.algorithms.grid import GridSketch
 from shoal.algorithms.shared.clustering import Clustering
 from shoal.algorithms.shared.local_swap import local_swap
-from shoal.algorithms.shared.row_count import count_rows, surely
+from shoal.algorithms.shared.row_count import RowCount, count_rows
 from shoal.algorithms.synopses.grid_counts import GridCounts
 from shoal.algorithms.synopses.synopsis import clustering_on
 from shoal.errors import MostlyNoise
@@ -87,8 +87,8 @@ class Medians:
         return coreset_clustering(coreset, coreset.kmedians(self.n_clusters, starts, self.n_starts))
 
     def _on_grid(self, curator: Curator) -> Clustering:
-        n_rows, rest = count_rows(curator)
-        return self._on(curator, self.sketch.ask(curator, n_rows, self.n_clusters, rest))
+        rows, rest = count_rows(curator)
+        return self._on(curator, self.sketch.ask(curator, rows.estimate, self.n_clusters, rest))
 
     def _on(self, curator: Curator, synopsis: GridCounts) -> Clustering:
         found = synopsis.kmedians(self.n_clusters, curator.public_rng("starts on the grid"), self.n_starts)
@@ -96,9 +96,9 @@ class Medians:
 
     def _swap(self, curator: Curator) -> Clustering:
         """Balcan et al., algorithm 3: swap centres for candidates, chosen by what distances they leave."""
-        n_rows, rest = count_rows(curator)
+        rows, rest = count_rows(curator)
         for_grid, for_sizes = SHARE_FOR_CANDIDATES * rest, SHARE_FOR_SIZES * rest
-        synopsis = self.sketch.ask(curator, n_rows, self.n_clusters, for_grid)
+        synopsis = self.sketch.ask(curator, rows.estimate, self.n_clusters, for_grid)
         begun = self._on(curator, synopsis)
         candidates = synopsis.spread(SWAP_CANDIDATES * self.n_clusters, curator.public_rng("candidates"))
         swaps, cost = min(self.n_clusters, MOST_SWAPS), rest - for_grid - for_sizes
@@ -126,8 +126,7 @@ class Medians:
             visited.append(centres)
         # Late centres are near each other, and their noise is not the same: their mean has less.
         centres = np.mean(visited[-max(1, self.max_iter // 3) :], axis=0)
-        sd = answer.count_sd * math.sqrt(k)
-        rows = surely(float(answer.counts.sum()), sd) if curator.n_rows is None else float(curator.n_rows)
+        rows = RowCount.of(curator, answer.counts.sum(), answer.count_sd * math.sqrt(k))
         return Clustering(
             centres=Voronoi(centres).centres,
             sizes=answer.counts,
@@ -135,7 +134,7 @@ class Medians:
             size_sd=answer.count_sd,
             n_iter=self.max_iter,
             # The noise of a pull: above one half, it is stronger than what pulls.
-            predicted_sd=answer.sum_sd * k / max(rows, 1.0),
+            predicted_sd=answer.sum_sd * k / rows.at_least,
             domain=curator.domain,
         )
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from shoal.algorithms.shared.bounds import tighten
 from shoal.algorithms.shared.clustering import Clustering
-from shoal.algorithms.shared.row_count import count_rows, fewest_rows
+from shoal.algorithms.shared.row_count import count_rows
 from shoal.postprocess import pack
 from shoal.queries import Curator, Marginal, Noise, Voronoi
 
@@ -56,7 +56,7 @@ class SampleAggregate:
     def run(self, curator: Curator) -> Clustering:
         """Ask for the mean of the blocks' centres."""
         d, k = curator.domain.n_columns, self.n_clusters
-        n_rows, rest = count_rows(curator)
+        rows, rest = count_rows(curator)
         cost = rest - SHARE_FOR_SIZES
         pairs = [(-1.0, 1.0)] * d
         if self.ranges == "tight":
@@ -67,10 +67,10 @@ class SampleAggregate:
         reference = pack(k, d, curator.public_rng("centres to match to"))
         lower, upper = tuple(low for low, _ in pairs), tuple(high for _, high in pairs)
         reference = np.clip(reference, lower, upper)
-        blocks = self.n_blocks(n_rows)
+        blocks = self.n_blocks(rows.estimate)
         answer = curator.blocks(blocks, reference, (lower, upper), cost=cost, noise=self.noise)
         # A block of fewer than k rows answers with public centres: then there is no noise, and no signal.
-        filled = fewest_rows(curator, n_rows, rest) >= k * blocks
+        filled = rows.at_least >= k * blocks
         sizes = curator.histogram(Voronoi(answer.means), cost=SHARE_FOR_SIZES)
         return Clustering(
             centres=Voronoi(answer.means).centres,

@@ -20,6 +20,7 @@ from shoal.algorithms.lsh_tree.lsh_tree import lsh_start
 from shoal.algorithms.shared.clustering import Clustering
 from shoal.algorithms.shared.row_count import RowCount
 from shoal.postprocess import pack
+from shoal.postprocess.agglomerate import joining_losses
 from shoal.postprocess.recentre import smallest_count
 from shoal.queries import Curator, Relative, Shells, Voronoi
 
@@ -190,10 +191,8 @@ def swapped(found: Round, usual: float, column_scale: Array, rng: np.random.Gene
     if k < 3 or not math.isfinite(usual):
         return found.centres
     centres, sizes = found.centres.copy(), np.maximum(found.counts, 1.0)
-    points = centres * column_scale
-    gaps = ((points[:, np.newaxis, :] - points[np.newaxis, :, :]) ** 2).sum(axis=2)
     # What merging two adds to the cost (Ward); a starved centre has no rows, so it is merged first.
-    wards = gaps * np.multiply.outer(sizes, sizes) / np.add.outer(sizes, sizes)
+    wards = joining_losses(centres * column_scale, sizes)
     wards[np.tril_indices(k)] = np.inf
     unused = np.ones(k, dtype=bool)
     least = smallest_count(found.count_sd)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal._typing import Array, Integers
+from shoal.postprocess.evidence import HALF_A_CELL, noise_floor
 from shoal.postprocess.nearest import nearest_centre
 from shoal.postprocess.weighted_kmeans import weighted_kmeans
 
@@ -21,8 +22,9 @@ from shoal.postprocess.weighted_kmeans import weighted_kmeans
 _MARGIN = 0.1
 # Where points that stand out were picked, some do by chance: the far end of the weight has no say.
 _TRIM = 0.05
-# A group has to weigh more than what the noise of so many points adds up to by chance: 2 sd ln(points).
-_LIGHT = 2.0
+# A group has to weigh this many times what the noise of any one point reaches: it has many of them, and
+# k-means takes those together that noise has lifted. 2 sd ln(points) in all.
+_GROUP = 2 * math.sqrt(2)
 # Starts, rounds and swaps for each number: the one that is chosen is searched again with more.
 _STARTS, _ROUNDS, _SWAPS = 5, 20, 12
 # Centres are found again without the points of groups that could be noise, at most so often.
@@ -119,7 +121,7 @@ def cost_curve(
         zeros, unknown = np.zeros(max_clusters), np.full(max_clusters, np.inf)
         return CostCurve(zeros, unknown, unknown, 1)
     trim = _TRIM if n_points > len(weights) + 0.5 else 0.0
-    least = _LIGHT * sd * math.log(max(n_points, 2.0))
+    least = _GROUP * noise_floor(n_points, sd, HALF_A_CELL)
     cost, noise, length = (np.full(max_clusters, np.inf) for _ in range(3))
     for i in range(max_clusters):
         kept = np.full(len(weights), True)

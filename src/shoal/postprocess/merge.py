@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from shoal._typing import Array, Integers
+from shoal.postprocess.agglomerate import Linkage, agglomerate
 from shoal.postprocess.weighted_kmeans import weighted_kmeans
 
 Merge: TypeAlias = Literal["published", "ward", "kmeans"]
@@ -75,23 +76,9 @@ def merge(
         found = weighted_kmeans(centres, weights, n_clusters, rng, column_scale=by).centres
         gaps = (((centres[:, np.newaxis, :] - found[np.newaxis, :, :]) * by) ** 2).sum(axis=2)
         return found, gaps.argmin(axis=1)
-    points, masses = list(centres), list(weights)
-    labels = np.arange(len(points))
-    while len(points) > n_clusters:
-        i, j = _closest(np.array(points) * by, np.array(masses), ward=how == "ward")
-        both = masses[i] + masses[j]
-        points[i] = (masses[i] * points[i] + masses[j] * points[j]) / both
-        masses[i] = both
-        del points[j], masses[j]
-        labels[labels == j] = i
-        labels[labels > j] -= 1
-    return np.array(points), labels
-
-
-def _closest(points: Array, weights: Array, *, ward: bool) -> tuple[int, int]:
-    gaps = ((points[:, np.newaxis, :] - points[np.newaxis, :, :]) ** 2).sum(axis=2)
-    if ward:  # the increase of cost when the two become one
-        gaps = gaps * np.multiply.outer(weights, weights) / np.add.outer(weights, weights)
-    gaps[np.tril_indices(len(points))] = np.inf
-    i, j = np.unravel_index(int(gaps.argmin()), gaps.shape)
-    return int(i), int(j)
+    linkage: Linkage = "ward" if how == "ward" else "closest"
+    points, groups = agglomerate(
+        centres, weights, linkage=linkage, n_left=n_clusters, column_scale=column_scale
+    )
+    kept, labels = np.unique(groups, return_inverse=True)
+    return points[kept], labels

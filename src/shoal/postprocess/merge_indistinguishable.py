@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from shoal._typing import Array, Booleans, Integers
+from shoal._typing import Array, Integers
+from shoal.postprocess.agglomerate import agglomerate
 
 
 def merge_indistinguishable(centres: Array, sizes: Array, variances: Array, column_scale: Array) -> Integers:
@@ -39,15 +38,14 @@ def merge_indistinguishable(centres: Array, sizes: Array, variances: Array, colu
     >>> merge_indistinguishable(places, np.ones(3), noise, np.ones(1))
     array([0, 0, 2])
     """
-    left = _Left.of(centres, sizes, variances, column_scale)
-    while left.alive.sum() > 1:
-        i, j, surplus = left.nearest(
-            left.gaps() / np.maximum(2 * np.add.outer(left.noise, left.noise), 1e-300)
-        )
-        if not surplus < 1:
-            break
-        left.join(i, j)
-    return left.group
+    return agglomerate(
+        centres,
+        np.maximum(sizes, 1.0),
+        linkage="indistinguishable",
+        below=1.0,
+        noise=(variances * column_scale**2).sum(axis=1),
+        column_scale=column_scale,
+    )[1]
 
 
 def merge_ward(
@@ -66,44 +64,11 @@ def merge_ward(
     >>> merge_ward(2, places, np.ones(3), 0 * noise, np.ones(1))
     array([0, 1, 1])
     """
-    left = _Left.of(centres, sizes, variances, column_scale)
-    while left.alive.sum() > n_clusters:
-        shared = np.multiply.outer(left.weights, left.weights) / np.add.outer(left.weights, left.weights)
-        i, j, _ = left.nearest(shared * (left.gaps() - np.add.outer(left.noise, left.noise)))
-        left.join(i, j)
-    return left.group
-
-
-@dataclass(eq=False)
-class _Left:
-    """Centres that are joined, two at a time."""
-
-    points: Array
-    noise: Array
-    weights: Array
-    alive: Booleans
-    group: Integers
-
-    @classmethod
-    def of(cls, centres: Array, sizes: Array, variances: Array, column_scale: Array) -> _Left:
-        noise = (variances * column_scale**2).sum(axis=1)
-        return cls(
-            centres * column_scale, noise, np.maximum(sizes, 1.0), np.isfinite(noise), np.arange(len(centres))
-        )
-
-    def gaps(self) -> Array:
-        away = self.points[:, np.newaxis, :] - self.points[np.newaxis, :, :]
-        return np.asarray((away**2).sum(axis=2))
-
-    def nearest(self, apart: Array) -> tuple[int, int, float]:
-        apart[~self.alive, :] = apart[:, ~self.alive] = np.inf
-        np.fill_diagonal(apart, np.inf)
-        i, j = sorted(divmod(int(apart.argmin()), len(apart)))
-        return i, j, float(apart[i, j])
-
-    def join(self, i: int, j: int) -> None:
-        n, m = self.weights[i], self.weights[j]
-        self.points[i] = (n * self.points[i] + m * self.points[j]) / (n + m)
-        self.noise[i] = (n * n * self.noise[i] + m * m * self.noise[j]) / (n + m) ** 2
-        self.weights[i], self.alive[j] = n + m, False
-        self.group[self.group == j] = i
+    return agglomerate(
+        centres,
+        np.maximum(sizes, 1.0),
+        linkage="ward",
+        n_left=n_clusters,
+        noise=(variances * column_scale**2).sum(axis=1),
+        column_scale=column_scale,
+    )[1]

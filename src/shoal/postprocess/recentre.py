@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from shoal._typing import Array
+from shoal.postprocess.evidence import Noisy, upper_bound
 
 
 def recentre(sums: Array, counts: Array, count_sd: float, fallback: Array) -> Array:
@@ -33,8 +34,8 @@ def recentre(sums: Array, counts: Array, count_sd: float, fallback: Array) -> Ar
 
 
 def smallest_count(count_sd: float) -> float:
-    """Return the count below which a cell may as well be empty: two standard deviations, at least one row."""
-    return max(1.0, 2 * count_sd)
+    """Return the count below which a cell may as well be empty: what noise makes of none, or one row."""
+    return max(1.0, upper_bound(Noisy.of(0.0, count_sd)))
 
 
 def centre_sd(centres: Array, counts: Array, sum_sd: float, count_sd: float) -> Array:

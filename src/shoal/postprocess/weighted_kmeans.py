@@ -7,6 +7,7 @@ so every start keeps its best iterate, judged by the signed cost, which is unbia
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,11 +18,15 @@ import numpy as np
 
 from shoal._typing import Array
 from shoal.errors import InvalidInput
+from shoal.postprocess.evidence import Noisy, lower_bound
 from shoal.postprocess.lloyd_loops import nearest, sweep
 from shoal.postprocess.packing import pack
 
 T = TypeVar("T")
 
+# Standard deviations that a weight must pass before a start may be drawn there: of Laplace noise 7 % does.
+# Starts are tried and judged by their cost, so that a false one costs time alone.
+STANDING = math.sqrt(2)
 # Lloyd stops when no centre moves by more than this, in units of the half width of the domain.
 _STILL = 1e-4
 # Swaps tried side by side: a constant, so that the result does not depend on the machine.
@@ -58,7 +63,7 @@ def weighted_kmeans(
     n_starts: int = 30,
     max_iter: int = 50,
     least_mass: float = 0.0,
-    noise: float = 0.0,
+    weight_sd: float = 0.0,
     n_swaps: int = 30,
     column_scale: Array | None = None,
 ) -> WeightedClustering:
@@ -80,8 +85,8 @@ def weighted_kmeans(
         Most rounds of Lloyd a start.
     least_mass : float
         A centre with less weight than this stays where it is.
-    noise : float
-        Standard deviation of a weight's noise; k-means++ looks at weights above sqrt(2) of it.
+    weight_sd : float
+        Standard deviation of a weight's noise; k-means++ looks at what weights have above `STANDING` of it.
     n_swaps : int
         Single centres moved elsewhere on trial, after the starts.
     column_scale : ndarray of shape (d,), optional
@@ -106,7 +111,7 @@ def weighted_kmeans(
     reach = np.ones(d) if column_scale is None else column_scale
     columns = np.ascontiguousarray((points * reach).T)
     mass = np.ascontiguousarray(weights, dtype=np.float64)
-    standing = np.maximum(mass - np.sqrt(2) * noise, 0.0)
+    standing = np.maximum(lower_bound(Noisy.of(mass, weight_sd), STANDING), 0.0)
     seeds = rng.spawn(n_starts)
 
     def start(i: int) -> Array:

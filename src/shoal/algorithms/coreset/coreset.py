@@ -20,7 +20,7 @@ from shoal.algorithms.coreset.small_ball import SHARE_FOR_MEAN, Search, SmallBal
 from shoal.algorithms.grid import effective_epsilon
 from shoal.algorithms.shared.bounds import SHARE_FOR_BOUNDS, estimate_bounds
 from shoal.algorithms.shared.clustering import Clustering
-from shoal.algorithms.shared.row_count import count_rows, fewest_rows
+from shoal.algorithms.shared.row_count import count_rows
 from shoal.algorithms.synopses.coreset import Coreset
 from shoal.domain import Bounds, Domain, Unit
 from shoal.errors import InvalidInput, MostlyNoise
@@ -125,11 +125,12 @@ class CoresetSketch:
     def ask(self, curator: Curator) -> Coreset:
         """Count rows if they are not public, find small balls one after another, and count what is left."""
         domain = curator.domain
-        n_rows, rest = count_rows(curator)
+        rows, rest = count_rows(curator)
+        n_rows = rows.estimate
         # With weights, rows are kept by coins and stand for the largest weight each.
         largest = 1.0 if domain.max_weight is None else domain.max_weight
         weights = schedule(n_rows / largest, self.n_clusters)
-        surely = fewest_rows(curator, n_rows, rest) / max(n_rows, 1.0)
+        surely = rows.at_least / max(n_rows, 1.0)
         for_last = self.share_for_last * rest
         rounds, feasible = self.rounds(curator, [w * surely * largest for w in weights], rest - for_last)
         if not feasible:

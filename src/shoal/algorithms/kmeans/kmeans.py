@@ -18,7 +18,7 @@ from shoal.algorithms.kmeans.centre_round import CAUTIOUS_RADIUS, RoundResult, c
 from shoal.algorithms.kmeans.tree import FOR_TREE, predicted_noise, refine, to_clustering
 from shoal.algorithms.lsh_tree.lsh_tree import lsh_start
 from shoal.algorithms.shared.clustering import Clustering
-from shoal.algorithms.shared.row_count import RowCount, count_rows_twice
+from shoal.algorithms.shared.row_count import RowCount, count_rows
 from shoal.algorithms.swap import SwapLloyd
 from shoal.domain import Domain
 from shoal.errors import InvalidInput
@@ -92,7 +92,7 @@ class KMeans:
     def run(self, curator: Curator) -> Clustering:
         """Pay for the number of rows, choose, and go."""
         self.check(curator.domain)
-        rows, rest = count_rows_twice(curator)
+        rows, rest = count_rows(curator, adaptive=True)
         route, why = self.route(curator, rows, rest)
         curator.note(f"{route}: {why}")
         # No number is chosen where nothing can be told apart; in many columns "auto" was refused.

@@ -15,6 +15,7 @@ import numpy as np
 
 from shoal._typing import Array
 from shoal.domain import STEPS
+from shoal.postprocess.evidence import Noisy, combine, upper_bound
 from shoal.queries import Curator, Hyperplanes
 from shoal.queries.partitions.hyperplanes import NO_CUT
 
@@ -124,8 +125,9 @@ class Cells:
         for i, counts in enumerate(parts):
             at = best_cut(edges[i], counts, least) if large[i] else None
             if at is None:
-                merged = combine(self.counts[i], self.variances[i], float(counts.sum()), noise * len(counts))
-                grown.append((self.low[i], self.high[i], *merged))
+                before = Noisy(float(self.counts[i]), float(self.variances[i]))
+                both = combine(before, Noisy(float(counts.sum()), noise * len(counts)))
+                grown.append((self.low[i], self.high[i], both.value, both.variance))
                 continue
             cuts[i] = places[i, at]
             low, high = self.low[i].copy(), self.high[i].copy()
@@ -139,8 +141,9 @@ class Cells:
             return cells, None
         counted = np.concatenate([parts[i] for i in np.flatnonzero(large)])
         away = np.concatenate([middles(line) for line in edges[large]]) - direction.middle
-        # Two standard deviations above what is seen: noise must not make rows look close together.
-        most = (counted * away**2).sum() + 2 * answer.sd * math.sqrt(float((away**4).sum()))
+        # The most that it could be: noise must not make rows look close together.
+        seen = Noisy.of(float((counted * away**2).sum()), answer.sd * math.sqrt(float((away**4).sum())))
+        most = upper_bound(seen)
         return cells, float(most / max(counted.sum(), 1.0))
 
 
@@ -178,15 +181,3 @@ def middles(edges: Array) -> Array:
     """Return the middle of every slab; those at the ends are taken to be as wide as their neighbours."""
     widths = np.diff(edges)
     return np.concatenate([[edges[0] - widths[0] / 2], edges[:-1] + widths / 2, [edges[-1] + widths[-1] / 2]])
-
-
-def combine(a: float, a_variance: float, b: float, b_variance: float) -> tuple[float, float]:
-    """Return the best mean of two noisy values of one thing, and its variance.
-
-    Examples
-    --------
-    >>> combine(10.0, 3.0, 14.0, 1.0), combine(10.0, np.inf, 14.0, 1.0)
-    ((13.0, 0.75), (14.0, 1.0))
-    """
-    weight = 0.0 if math.isinf(a_variance) else b_variance / (a_variance + b_variance)
-    return a * weight + b * (1 - weight), b_variance * (1 - weight)

@@ -16,10 +16,11 @@ import numpy as np
 from shoal._typing import Array, Integers
 from shoal.accounting.plan import equal, portion
 from shoal.algorithms.lloyd import noisy_lloyd
-from shoal.algorithms.lsh_tree.cells import Cells, Direction, combine
+from shoal.algorithms.lsh_tree.cells import Cells, Direction
 from shoal.algorithms.shared.clustering import Clustering
-from shoal.algorithms.shared.row_count import surely
+from shoal.algorithms.shared.row_count import RowCount
 from shoal.postprocess import pack, recentre
+from shoal.postprocess.evidence import Noisy, combine
 from shoal.postprocess.recentre import smallest_count
 from shoal.postprocess.weighted_kmeans import weighted_kmeans
 from shoal.queries import Ball, Curator, Grid, Noise, Offset, RowStat, Value
@@ -195,9 +196,9 @@ def grow_tree(curator: Curator, n_clusters: int, share: Fraction, *, noise: Nois
     along = orthogonal(min(d, levels), d, rng) * curator.domain.column_scale
 
     root = curator.sums(Grid.whole(d), cost=share * FOR_ROOT, noise=noise)
-    n_rows = max(float(root.counts[0] if curator.n_rows is None else curator.n_rows), 1.0)
+    rows = RowCount.of(curator, root.counts[0], root.count_sd)
     mean = recentre(root.sums, root.counts, root.count_sd, fallback=np.zeros((1, d)))[0]
-    cells = Cells.root(d, len(along), n_rows)
+    cells = Cells.root(d, len(along), rows.estimate)
     squares: list[float] = []
     for level in range(levels):
         axis = level % len(along)
@@ -206,16 +207,15 @@ def grow_tree(curator: Curator, n_clusters: int, share: Fraction, *, noise: Nois
         spread = _spread(squares)
         least = np.clip(
             sum_sd / (_LEAF_ERROR * spread),
-            n_rows / (_MOST_LEAVES * n_clusters),
-            n_rows / (_FEWEST_LEAVES * n_clusters),
+            rows.estimate / (_MOST_LEAVES * n_clusters),
+            rows.estimate / (_FEWEST_LEAVES * n_clusters),
         )
         edges = cells.edges(direction, None if rough else spread)
         cells, square = cells.grow(curator, direction, edges, float(least), for_level)
         if rough and square is not None:
             squares.append(square)
 
-    fewest = surely(n_rows, 0.0 if curator.n_rows is not None else root.count_sd)
-    return _sum_leaves(curator, cells, mean, fewest, _spread(squares), for_leaves, noise)
+    return _sum_leaves(curator, cells, mean, rows.at_least, _spread(squares), for_leaves, noise)
 
 
 def _sum_leaves(
@@ -237,8 +237,8 @@ def _sum_leaves(
     answer = curator.sums(cells.tree, of=of, cost=cost, noise=noise)
     # The levels and the sums have counted the same rows.
     known = zip(cells.counts, cells.variances, answer.counts, strict=True)
-    counts, variances = np.array([combine(a, v, b, answer.count_sd**2) for a, v, b in known]).T
-    count_sd = float(np.sqrt(variances.max()))
+    both = [combine(Noisy(a, v), Noisy.of(b, answer.count_sd)) for a, v, b in known]
+    counts, count_sd = np.array([cell.value for cell in both]), max(cell.sd for cell in both)
     least = smallest_count(count_sd)
     anchor = mean if isinstance(of, Offset) else np.zeros(d)
     moved = np.clip(anchor + answer.sums / np.maximum(counts, least)[:, np.newaxis], -1.0, 1.0)

@@ -13,6 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from shoal._typing import Array, Integers
+from shoal.postprocess.evidence import noise_floor
 from shoal.queries import Cubes, Curator, Projected, Projection
 
 # Halvings beyond those that make as many cubes as clusters: a cluster is then a few cubes wide.
@@ -122,8 +123,7 @@ def _active(curator: Curator, projection: Projection, cubes: Cubes, cost: Fracti
         most = _MOST_ACTIVE
     else:
         held = curator.histogram(cells, cost=cost)
-        # The scale of Laplace noise of this spread; under other budgets as good as any.
-        threshold = held.sd / math.sqrt(2) * math.log(max(cubes.n_cells / (2 * spurious), 2.0))
+        threshold = noise_floor(cubes.n_cells, held.sd, false_alarms=spurious)
         keys = np.flatnonzero(held.counts >= threshold)
         counts, sd, most = held.counts[keys], held.sd, max(1, _MOST_HELD >> cubes.n_columns)
     children = keys < cubes.n_cells - 1  # the last cell is everything else

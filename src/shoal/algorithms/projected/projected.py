@@ -20,7 +20,7 @@ from shoal.algorithms.projected.recovery import Recovery
 from shoal.algorithms.projected.sparse_recovery import SparseRecovery
 from shoal.algorithms.shared.clustering import Clustering
 from shoal.algorithms.shared.local_swap import local_swap
-from shoal.algorithms.shared.row_count import count_rows, fewest_rows
+from shoal.algorithms.shared.row_count import count_rows
 from shoal.errors import InvalidInput
 from shoal.postprocess import pack
 from shoal.postprocess.weighted_kmeans import weighted_kmeans
@@ -95,11 +95,12 @@ class ProjectedClustering:
 
     def run(self, curator: Curator) -> Clustering:
         """Project, search and recover; where this is repeated, choose one."""
-        counted, rest = count_rows(curator)
-        n_rows = max(counted, 1.0)
-        fewest = fewest_rows(curator, n_rows, rest)
+        rows, rest = count_rows(curator)
+        n_rows = max(rows.estimate, 1.0)
         search = rest if self.n_repeats == 1 else rest * (1 - SHARE_FOR_CHOICE)
-        found = [self._once(curator, n_rows, fewest, search / self.n_repeats) for _ in range(self.n_repeats)]
+        found = [
+            self._once(curator, n_rows, rows.at_least, search / self.n_repeats) for _ in range(self.n_repeats)
+        ]
         if self.n_repeats == 1:
             return found[0]
         sets = ClusterCost(np.stack([each.centres for each in found]))

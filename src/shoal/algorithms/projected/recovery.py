@@ -15,6 +15,7 @@ import numpy as np
 from shoal._typing import Array
 from shoal.algorithms.shared.clustering import Clustering
 from shoal.postprocess import centre_sd, recentre
+from shoal.postprocess.evidence import Noisy, combine, shrink
 from shoal.postprocess.recentre import smallest_count
 from shoal.queries import (
     Ball,
@@ -75,10 +76,8 @@ def with_sizes(answer: NoisySums, sizes: NoisyCounts | None) -> NoisySums:
     """
     if sizes is None or sizes.sd >= answer.count_sd:
         return answer
-    both = math.hypot(answer.count_sd, sizes.sd)
-    weight = (answer.count_sd / both) ** 2
-    counts = weight * sizes.counts + (1 - weight) * answer.counts
-    return replace(answer, counts=counts, count_sd=answer.count_sd * sizes.sd / both)
+    both = combine(Noisy.of(sizes.counts, sizes.sd), Noisy.of(answer.counts, answer.count_sd))
+    return replace(answer, counts=both.value, count_sd=both.sd)
 
 
 def shrunk(answer: NoisySums, towards: Array) -> Array:
@@ -117,14 +116,9 @@ def shrunk(answer: NoisySums, towards: Array) -> Array:
 
 
 def _pull(means: Array, towards: Array, noise: Array, weights: Array | float = 1.0) -> Array:
-    """Return averages of noisy means and points, weighted so that they err least (James and Stein 1961).
-
-    How far the true means lie from the points is told by how far the noisy ones lie, less the noise.
-    """
+    """Return averages of noisy means and points, weighted so that they err least."""
     apart = means - towards
-    total = float(np.mean(weights * np.ones_like(apart)))
-    true = max(float(np.mean(weights * (apart**2 - noise))) / total, 0.0)
-    kept = true / np.maximum(true + noise, 1e-300)
+    kept = shrink(apart, noise, weights)
     # A little is not worth having centres that are not plain means.
     return np.asarray(towards + np.where(kept < _SHRINK_BELOW, kept, 1.0) * apart)
 

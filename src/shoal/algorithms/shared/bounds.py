@@ -6,7 +6,6 @@ intervals, so one lemma covers them. Proof: docs/proofs/bounds.md.
 
 from __future__ import annotations
 
-import math
 import warnings
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,11 +17,12 @@ from shoal.algorithms.shared.clustering import Algorithm, Clustering, Sketched
 from shoal.domain import Bounds
 from shoal.domain.magnitude import BUCKETS, edges
 from shoal.errors import MostlyNoise
+from shoal.postprocess.evidence import SURE, noise_floor
 from shoal.queries import Curator, Marginal
 
 SHARE_FOR_BOUNDS = Fraction(1, 10)
-# An empty bucket is taken for full with at most this probability, over all buckets of all columns.
-_FALSE_ALARM = 0.01
+# Empty buckets taken for full, over all buckets of all columns: bounds are too wide in one fit of 200.
+_FALSE_ALARMS = 0.005
 _INTERVALS = 32
 _ZOOMS = 2
 _QUANTILE = 0.005
@@ -79,9 +79,8 @@ def estimate_bounds(curator: Curator, share: Fraction) -> Bounds:
     """
     known = curator.domain.bounds
     cost = share / (2 * len(known.unknown))
-    # Laplace tails: a count of 0 exceeds sd/sqrt(2) ln(cells/beta) with probability below beta/cells.
-    cells = BUCKETS * len(known.unknown)
-    threshold = curator.count_sd(cost=cost) / math.sqrt(2) * math.log(cells / _FALSE_ALARM)
+    buckets = BUCKETS * len(known.unknown)
+    threshold = noise_floor(buckets, curator.count_sd(cost=cost), _FALSE_ALARMS)
     pairs = list(zip(known.lower, known.upper, strict=True))
     for j in known.unknown:
         pairs[j] = _magnitude(curator.histogram(Marginal(j, BUCKETS), cost=cost).counts, threshold)
@@ -119,7 +118,7 @@ def tighten(counts: Array, sd: float, low: float, high: float) -> tuple[float, f
     # Scanned from each end, so that only the noise of few intervals adds up before the rows begin.
     # Stopping too early by chance leaves the bounds a little wide, which is the harmless side.
     rows = max(float(counts.sum()), 0.0)
-    noise = 2 * sd * np.sqrt(np.arange(1, len(counts) + 1))
+    noise = SURE * sd * np.sqrt(np.arange(1, len(counts) + 1))
     if noise[-1] > _TOO_NOISY * rows:  # would clip real rows for the sake of noise
         return low, high
     least = _QUANTILE * rows

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from shoal._typing import Array
-from shoal.algorithms.shared.row_count import surely
+from shoal.algorithms.shared.row_count import RowCount
 from shoal.queries import Curator, NoisySums
 
 # How fast the reach of a round shrinks (algorithm notes, section 8R).
@@ -137,9 +137,8 @@ def relative_noise(curator: Curator, answer: NoisySums, sizes: Array, radius: fl
     """
     parts = len(answer.counts) / len(sizes)
     sd = answer.count_sd * math.sqrt(parts)
-    rows = surely(float(sizes.sum()), sd * math.sqrt(len(sizes)))
-    known = rows if curator.n_rows is None else max(float(curator.n_rows), 1.0)
-    return answer.sum_sd * math.sqrt(parts) * len(sizes) / known / radius
+    rows = RowCount.of(curator, sizes.sum(), sd * math.sqrt(len(sizes)))
+    return answer.sum_sd * math.sqrt(parts) * len(sizes) / rows.at_least / radius
 
 
 def _directions(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:

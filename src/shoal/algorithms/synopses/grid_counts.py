@@ -15,6 +15,7 @@ import numpy.typing as npt
 from shoal._typing import Array, Integers
 from shoal.algorithms.synopses.synopsis import Lean, Synopsis, evenly
 from shoal.postprocess import pack
+from shoal.postprocess.evidence import Noisy, laplace_rate, upper_bound
 from shoal.postprocess.k_variates import k_variates
 from shoal.postprocess.nearest import nearest_centre
 from shoal.postprocess.weighted_kmeans import WeightedClustering, lloyd
@@ -223,7 +224,7 @@ class GridCounts(Synopsis):
         """
         kept, dropped, cells = self.kept, self.dropped, self.n_cells * volume(lower, upper)
         # A dropped cell has hardly more rows than this.
-        most = self.threshold + 2 * self.sd
+        most = upper_bound(Noisy.of(self.threshold, self.sd))
         cells_in = max(0.0, cells - float(share.sum()))
         cells_out = max(0.0, self.n_cells - cells - (self.n_held - float(share.sum())))
         low, high = max(0.0, dropped - most * cells_out), min(dropped, most * cells_in)
@@ -241,8 +242,7 @@ class GridCounts(Synopsis):
         """
         if self.cells is None:
             return 0.0, 0.0
-        # Discrete Laplace noise of rate e has variance 1 / (2 sinh(e/2)^2).
-        q = math.exp(-2 * math.asinh(1 / (math.sqrt(2) * self.sd)))
+        q = math.exp(-laplace_rate(self.sd))
         number = n_cells * q**self.threshold / (1 + q)
         each, variance = self.threshold + q / (1 - q), q / (1 - q) ** 2
         return number * each, math.sqrt(number * (variance + each**2))

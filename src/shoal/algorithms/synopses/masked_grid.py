@@ -16,11 +16,12 @@ from shoal._typing import Array
 from shoal.algorithms.grid import MOST_DENSE_CELLS, GridSketch, effective_epsilon
 from shoal.algorithms.kmeans.boxes import MASK_THETA, masked, threshold
 from shoal.algorithms.shared.bounds import bounded
-from shoal.algorithms.shared.row_count import count_rows, rows_noise
+from shoal.algorithms.shared.row_count import count_rows
 from shoal.algorithms.synopses.grid_counts import GridCounts
 from shoal.algorithms.synopses.synopsis import box_variance
 from shoal.domain import Domain
 from shoal.errors import InvalidInput
+from shoal.postprocess.evidence import Noisy, combine, soft
 from shoal.postprocess.nearest import nearest_centre
 from shoal.postprocess.weighted_kmeans import WeightedClustering
 from shoal.queries import Curator, Grid
@@ -87,16 +88,14 @@ class MaskedCounts(GridCounts):
         others, leaning = every.shares(lower, upper), every.leaning(lower, upper)
         others[self.cells] = leaning[self.cells] = 0.0
         guess, unsure = self.guess(lower, upper, share, estimate)
-        noisy, noise = (
-            float((others * every.counts).sum()),
-            box_variance(others, leaning, every.counts, self.sd),
+        noisy = Noisy(
+            float((others * every.counts).sum()), box_variance(others, leaning, every.counts, self.sd)
         )
-        if not noise > 0:
-            return noisy, 0.0
-        more, variance = (noisy - guess) * unsure / (unsure + noise), unsure * noise / (unsure + noise)
-        doubt = math.sqrt(variance)
+        if not noisy.variance > 0:
+            return noisy.value, 0.0
+        both = combine(noisy, Noisy(guess, unsure))
         # Towards the guess by a standard deviation at most, which may be wrong by as much again.
-        return guess + more - min(max(more, -doubt), doubt), 2 * variance
+        return guess + soft(both.value - guess, both.sd), 2 * both.variance
 
     def facts(self) -> dict[str, Any]:
         """Return what it is, for machines."""
@@ -145,9 +144,9 @@ class MaskedGridSynopsis:
         """Estimate bounds where some are unknown, count once, and see what stands out."""
         self.check(curator.domain)
         curator = bounded(curator)
-        n_rows, rest = count_rows(curator)
+        rows, rest = count_rows(curator)
         d, epsilon = curator.domain.n_columns, effective_epsilon(curator, rest)
-        side = GridSketch(self.resolution, self.theta).side(n_rows, epsilon, d, 1, _MOST_CELLS)
+        side = GridSketch(self.resolution, self.theta).side(rows.estimate, epsilon, d, 1, _MOST_CELLS)
         grid = Grid((side,) * d)
         answer, cells = masked(curator, grid, rest)
         return MaskedCounts(
@@ -155,8 +154,8 @@ class MaskedGridSynopsis:
             counts=answer.counts[cells],
             sd=answer.sd,
             domain=curator.domain,
-            rows=n_rows,
-            rows_sd=rows_noise(curator, rest),
+            rows=rows.estimate,
+            rows_sd=rows.sd,
             cells=cells,
             threshold=math.ceil(threshold(grid.n_cells, answer.sd, epsilon)),
             everywhere=answer.counts,

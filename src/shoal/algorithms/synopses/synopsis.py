@@ -18,9 +18,10 @@ import numpy.typing as npt
 
 from shoal._typing import Array
 from shoal.algorithms.shared.clustering import Clustering
-from shoal.algorithms.shared.row_count import surely
+from shoal.algorithms.shared.row_count import rows_at_least
 from shoal.domain import Domain
 from shoal.postprocess import pack
+from shoal.postprocess.recentre import smallest_count
 from shoal.postprocess.weighted_kmeans import WeightedClustering, weighted_kmeans
 from shoal.queries import Curator
 
@@ -143,15 +144,15 @@ class Synopsis(ABC):
             rng,
             n_starts=n_starts,
             least_mass=self.least_mass(n_clusters),
-            noise=self.sd,
+            weight_sd=self.sd,
             n_swaps=n_starts,
             column_scale=self.domain.column_scale,
         )
         return replace(found, masses=self.sizes(found, rng))
 
     def least_mass(self, n_clusters: int) -> float:
-        """Return the weight below which a centre's boxes are noise: two standard deviations of their sum."""
-        return max(1.0, 2 * self.sd * math.sqrt(self.n_held / n_clusters))
+        """Return the weight below which a centre's boxes are noise, as many as each centre has on average."""
+        return smallest_count(self.sd * math.sqrt(self.n_held / n_clusters))
 
     def sizes(self, found: WeightedClustering, rng: np.random.Generator) -> Array:  # noqa: ARG002
         """Estimate the rows nearest to each centre."""
@@ -283,7 +284,7 @@ def clustering_on(curator: Curator, synopsis: Synopsis, found: WeightedClusterin
     spread = noise * reach / np.maximum(found.masses, 1.0)
     # Rows that were lost are in no centre, so they do not help against the noise.
     known = synopsis.n_held == synopsis.n_cells and curator.n_rows is not None
-    rows = synopsis.rows if known else surely(synopsis.kept, synopsis.noise)
+    rows = synopsis.rows if known else rows_at_least(synopsis.kept, synopsis.noise)
     return Clustering(
         centres=found.centres,
         sizes=found.masses,

@@ -1,0 +1,162 @@
+"""Is it noise? One answer for all who ask it of released values.
+
+Noise is known: its standard deviation is public. So whether a number could be noise alone is a matter of how
+often one is willing to be wrong, and that rate has a name. The tail of Laplace noise, the widest that counts
+are released with, is exp(-sqrt(2) t / sd) / 2; where many are averaged it is that of the normal law, which is
+at most exp(-(t / sd)^2 / 2) / 2.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar
+
+import numpy as np
+
+from shoal._typing import Array
+
+Values = TypeVar("Values", float, Array)
+
+SURE = 2.0
+"""Standard deviations that a single number is trusted to: 3.0 % of Laplace noise is beyond them, to one side,
+and 2.3 % of normal noise."""
+
+HALF_A_CELL = 0.5
+"""False alarms of the universal threshold: of any number of empty cells half a one passes, on average."""
+
+
+@dataclass(frozen=True, eq=False)
+class Noisy(Generic[Values]):
+    """Released numbers, and how noisy each is.
+
+    Parameters
+    ----------
+    value : float or ndarray
+        What was released.
+    variance : float
+        Of the noise of each number. Variances add up, standard deviations do not.
+
+    Examples
+    --------
+    >>> rows = Noisy.of(1000.0, sd=70.0)
+    >>> lower_bound(rows), upper_bound(rows)
+    (860.0, 1140.0)
+    """
+
+    value: Values
+    variance: float
+
+    @classmethod
+    def of(cls, value: Values, sd: float) -> Noisy[Values]:
+        """Return numbers whose noise has this standard deviation."""
+        return cls(value, sd * sd)
+
+    @property
+    def sd(self) -> float:
+        """Standard deviation of the noise."""
+        return math.sqrt(self.variance)
+
+
+def lower_bound(noisy: Noisy[Values], sds: float = SURE) -> Values:
+    """Return what a noisy number is at least, but for the false alarms of `SURE`."""
+    return noisy.value - sds * noisy.sd
+
+
+def upper_bound(noisy: Noisy[Values], sds: float = SURE) -> Values:
+    """Return what a noisy number is at most, but for the false alarms of `SURE`."""
+    return noisy.value + sds * noisy.sd
+
+
+def combine(one: Noisy[Values], other: Noisy[Values]) -> Noisy[Values]:
+    """Return the best mean of two noisy values of one thing: each counts by the other's noise.
+
+    Parameters
+    ----------
+    one, other : Noisy
+        With noise that is independent; that of the first may be infinite.
+
+    Examples
+    --------
+    >>> combine(Noisy(10.0, 3.0), Noisy(14.0, 1.0))
+    Noisy(value=13.0, variance=0.75)
+    >>> combine(Noisy(10.0, np.inf), Noisy(14.0, 1.0))
+    Noisy(value=14.0, variance=1.0)
+    """
+    a, b = one.variance, other.variance
+    weight = 0.0 if math.isinf(a) else b / (a + b)
+    return Noisy(one.value * weight + other.value * (1 - weight), b * (1 - weight))
+
+
+def noise_floor(
+    n: float, sd: float, false_alarms: float, tail: Literal["laplace", "normal"] = "laplace"
+) -> float:
+    """Return the value that the noise of n empty cells passes `false_alarms` times, on average.
+
+    Parameters
+    ----------
+    n : float
+        How many cells there are.
+    sd : float
+        Standard deviation of the noise of one.
+    false_alarms : float
+        How many of them may be taken for full; at most a quarter of them.
+    tail : {"laplace", "normal"}
+        The law of the noise; "normal" where a cell's value averages many counts.
+
+    Examples
+    --------
+    >>> round(noise_floor(1000, 1.0, HALF_A_CELL), 2), round(noise_floor(1000, 1.0, HALF_A_CELL, "normal"), 2)
+    (4.88, 3.72)
+    """
+    nats = math.log(max(n / (2 * false_alarms), 2.0))
+    return sd / math.sqrt(2) * nats if tail == "laplace" else sd * math.sqrt(2 * nats)
+
+
+def laplace_rate(sd: float) -> float:
+    """Return the rate e of discrete Laplace noise of this standard deviation.
+
+    Its variance is 1 / (2 sinh(e / 2)^2).
+
+    Examples
+    --------
+    >>> round(laplace_rate(1.357), 3)
+    1.0
+    """
+    return 2 * math.asinh(1 / (math.sqrt(2) * sd))
+
+
+def shrink(steps: Array, noise: Array, weights: Array | float = 1.0) -> Array:
+    """Return the share of each step to make so that steps err least (James and Stein 1961): what is no noise.
+
+    How large true steps are is told by how large the noisy ones are, less the noise.
+
+    Parameters
+    ----------
+    steps : ndarray of shape (k, d)
+        Differences from where one would stay, with noise.
+    noise : ndarray, to be broadcast
+        Variance of the noise of each.
+    weights : ndarray, to be broadcast, or float
+        How much each says of how large steps are.
+
+    Examples
+    --------
+    >>> shrink(np.array([[3.0], [-3.0]]), np.array([[3.0], [9.0]])).round(2)
+    array([[0.5 ],
+           [0.25]])
+    """
+    total = float(np.mean(weights * np.ones_like(steps)))
+    true = max(float(np.mean(weights * (steps**2 - noise))) / total, 0.0)
+    return np.asarray(true / np.maximum(true + noise, 1e-300))
+
+
+def soft(value: float, doubt: float) -> float:
+    """Return a number moved towards 0 by as much as could be noise, but not beyond.
+
+    Examples
+    --------
+    >>> soft(5.0, 2.0), soft(-1.0, 2.0)
+    (3.0, 0.0)
+    """
+    return value - min(max(value, -doubt), doubt)
