@@ -36,6 +36,40 @@ def test_bad_bounds_say_what_is_wanted(bounds, says):
         Bounds.parse(bounds, 2, ("x", "y"))
 
 
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        [(0, 10), (20, 30)],
+        [(0, 10), (0, 100)],  # as (lower, upper) the first column would be nothing but 0
+        ((0, 10), (0, 10)),
+        [[0, 10], [5, 100]],  # as a config file has it
+        np.array([[0, 10], [0, 100]]),
+    ],
+    ids=str,
+)
+def test_what_can_be_read_in_two_ways_is_refused(bounds):
+    with pytest.raises(InvalidBounds, match="in two ways"):
+        Bounds.parse(bounds, 2)
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        ([-75, 40], [-73, 41]),
+        [np.array([-75, 40]), np.array([-73, 41])],
+        (np.array([-75, 40]), [-73, 41]),
+    ],
+)
+def test_lists_in_a_tuple_and_arrays_are_lower_and_upper(bounds):
+    assert Bounds.parse(bounds, 2) == Bounds((-75.0, 40.0), (-73.0, 41.0))
+
+
+def test_pairs_that_nobody_can_mean_are_lower_and_upper():
+    assert Bounds.parse([(17, 0), (90, 99)], 2) == Bounds((17.0, 0.0), (90.0, 99.0))
+    assert Bounds.parse(((0, 0), (10, 10)), 2) == Bounds((0.0, 0.0), (10.0, 10.0))
+    assert Bounds.parse([(0, 1, 2), (5, 6, 7)], 3).lower == (0.0, 1.0, 2.0)
+
+
 def test_names_need_a_frame():
     with pytest.raises(InvalidBounds, match="no column names"):
         Bounds.parse({"x": (0, 1)}, 1, None)

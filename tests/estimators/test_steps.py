@@ -74,6 +74,23 @@ def test_own_units_and_whitening():
     assert white.std(axis=0) == pytest.approx(1 / 3, rel=0.3)
 
 
+@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
+def test_a_row_is_mapped_by_itself(step):
+    X = np.random.default_rng(3).normal(0, 2, (1001, 3))
+    found = step(epsilon=5.0, delta=1e-6).fit(X)
+    whole = found.transform(X)
+    for rows in (slice(1, None), slice(7, 8), slice(0, 500, 3)):
+        assert found.transform(X[rows]).tobytes() == whole[rows].tobytes()
+
+
+def test_a_row_is_projected_by_itself():
+    X = np.random.default_rng(4).normal(0, 2, (513, 60))
+    found = PrivatePCA(9, epsilon=500.0, delta=1e-6, bounds=(-5, 5)).fit(X)
+    whole = found.transform(X)
+    for rows in (slice(1, None), slice(7, 8), slice(0, 500, 3)):
+        assert found.transform(X[rows]).tobytes() == np.ascontiguousarray(whole[rows]).tobytes()
+
+
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_means_and_spreads(delta):
     rng = np.random.default_rng(1)

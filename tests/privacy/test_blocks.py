@@ -31,6 +31,22 @@ def test_one_row_changes_one_block(seed, n_blocks, n, weighted):
     assert np.abs(totals(n + 1) - totals(n)).max() <= ask.change().width
 
 
+@given(st.integers(0, 10**6), st.integers(1, 4), st.booleans())
+def test_the_order_of_rows_does_not_matter(seed, n_blocks, weighted):
+    rng = np.random.default_rng(seed)
+    n = 60
+    rows = (np.round(rng.uniform(-1, 1, (2, n)) * 64) / 64 + np.float32(2**-20)).astype(np.float32)
+    ask, weights = question(n_blocks, k=3), rng.integers(0, STEPS + 1, n).astype(np.int32)
+    blocks, seeds = draw_blocks(SeededEntropy(seed), n, n_blocks)
+    scale = np.array([1.0, 1 / 3])
+
+    def totals(order):
+        heavy = weights[order] if weighted else None
+        return exact_block_totals(ask, rows[:, order], heavy, blocks[order], seeds, scale)
+
+    assert np.array_equal(totals(np.arange(n)), totals(rng.permutation(n)))
+
+
 def test_blocks_by_position_would_break_it():
     # The published slicing: blocks of two by place, each answering its first row.
     rows = np.array([0.0, 1.0] * 50)

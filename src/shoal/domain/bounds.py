@@ -73,8 +73,9 @@ class Bounds:
         Parameters
         ----------
         bounds : (lower, upper), mapping of column name to (lower, upper), "latlon" or None
-            Scalars serve every column. "latlon" is the globe, for columns named after longitude and
-            latitude. None: not known, to be estimated inside the budget.
+            Scalars serve every column; where columns differ, give two lists or arrays with an entry a
+            column. "latlon" is the globe, for columns named after longitude and latitude. None: not known, to
+            be estimated inside the budget.
         n_columns : int
             The number of columns wanted.
         names : sequence of str, optional
@@ -131,6 +132,12 @@ class Bounds:
     @classmethod
     def _from_pair(cls, bounds: Any, n_columns: int) -> Bounds:
         lower, upper = _pair(bounds, "the table")
+        if n_columns == 2 and _could_be_pairs(bounds, lower, upper):
+            raise InvalidBounds(
+                f"bounds {bounds!r} can be read in two ways: as (lower, upper) with an entry a column, or as "
+                "a pair for each of two columns; give a mapping {column name: (lower, upper)}, or "
+                "([lower, lower], [upper, upper]) as a tuple of lists or arrays"
+            )
         return cls(_column_values(lower, n_columns), _column_values(upper, n_columns))
 
     @classmethod
@@ -175,6 +182,22 @@ def _pair(value: Any, what: str) -> tuple[Any, Any]:
     except (TypeError, ValueError):
         raise InvalidBounds(f"bounds of {what} are {value!r}, not a pair (lower, upper); {_HOW}") from None
     return low, high
+
+
+def _could_be_pairs(bounds: Any, lower: Any, upper: Any) -> bool:
+    """Say whether bounds of two columns look like a pair a column, and not as (lower, upper) is written.
+
+    Two arrays, or a tuple of two lists, are (lower, upper). What would be a pair with its larger end
+    first, or a column of one value, nobody meant as pairs.
+    """
+    sides = (lower, upper)
+    if not isinstance(bounds, np.ndarray) and any(isinstance(side, np.ndarray) for side in sides):
+        return False
+    if isinstance(bounds, tuple) and all(isinstance(side, list) for side in sides):
+        return False
+    if np.shape(lower) != (2,) or np.shape(upper) != (2,):
+        return False
+    return all(_number(first) < _number(second) for first, second in (lower, upper))
 
 
 def _number(value: Any) -> float:

@@ -156,9 +156,13 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, PrivateStep):  # type: ignore[
         """
         check_is_fitted(self, "components_")
         rows = self._domain.encode(list(self._read(X).T)).columns.T.astype(np.float64)
-        along = (
-            ((rows - self._mean) * self._domain.column_scale) @ self.components_.T * self._domain.length_unit
-        )
+        away = (rows - self._mean) * self._domain.column_scale
+        # Column by column: the last bit of a matrix product depends on the other rows, and then rows that are
+        # neighbours here would not be so in the next step.
+        along = np.zeros((len(rows), len(self.components_)))
+        for values, weights in zip(away.T, self.components_.T, strict=True):
+            along += values[:, np.newaxis] * weights
+        along *= self._domain.length_unit
         return np.asarray(np.clip(along, -self.reach_, self.reach_) / self._unit)
 
     def inverse_transform(self, X: Any) -> npt.NDArray[np.float64]:

@@ -98,7 +98,8 @@ def exact_block_totals(
     column_scale : ndarray of shape (n_columns,), optional
         What columns are multiplied by before distances are taken; public.
     """
-    order = np.argsort(blocks, kind="stable")
+    # Rows of a block in an order of their own, so that their order in the table does not matter.
+    order = np.lexsort((*([] if weights is None else [weights]), *columns, blocks))
     full, sizes = np.unique(blocks, return_counts=True)
     by = np.ones(len(columns)) if column_scale is None else column_scale
     rows = columns[:, order].astype(np.float64) * by[:, np.newaxis]
