@@ -107,7 +107,7 @@ def test_parameters(how, says):
 
 def test_a_spent_budget_refuses_before_the_work():
     budget = Accountant(epsilon=0.5)
-    with pytest.raises(BudgetExceeded, match=r"asks for 1 .* 0.5 of 0.5 is left: 0.5 too much"):
+    with pytest.raises(BudgetExceeded, match=r"epsilon = 1; 0.5 of 0.5 epsilon is left .* 0.5 too much"):
         DPLloyd(2, epsilon=1.0, bounds=(0, 1), budget=budget).fit(X)
 
 

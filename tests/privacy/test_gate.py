@@ -67,7 +67,7 @@ def test_two_fits_on_one_budget_add_up_and_the_third_is_refused(blobs):
     model = DPLloyd(2, epsilon=0.5, bounds=(-1, 1), budget=budget)
     model.fit(blobs).fit(blobs)
     assert float(budget.spent) == pytest.approx(1.0, rel=1e-5)
-    with pytest.raises(BudgetExceeded, match=r"asks for 0.5 .* left"):
+    with pytest.raises(BudgetExceeded, match=r"asks for epsilon = 0.5; .* left"):
         model.fit(blobs)
     assert "shared accountant" in model.certificate_.composition
 

@@ -63,7 +63,7 @@ class PrivateEstimator(CommonParameters, BaseEstimator):  # type: ignore[misc]
         )
         budget = self._settle(budget, domain)
         accountant = accountant_for(self, budget)
-        with accountant.reserve(budget, f"{type(self).__name__}.fit") as allowance:
+        with accountant.reserve(budget, f"{type(self).__name__}.fit", unit) as allowance:
             # Which rows of a person are kept is drawn anew for every fit.
             key = public_seed(entropy) if self.unit is not None else 0
             source = table.source(domain, key=key, threads=threads)

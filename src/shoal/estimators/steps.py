@@ -47,7 +47,7 @@ class PrivateStep(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         validate_data(self, X, skip_check_array=True)
         domain = Domain(table.schema.bounds(bounds), scaling, unit=unit, names=table.names)
         self._check(domain)
-        with accountant.reserve(budget, f"{type(self).__name__}.fit") as allowance:
+        with accountant.reserve(budget, f"{type(self).__name__}.fit", unit) as allowance:
             return run(LiveCurator(table.source(domain), domain, allowance, entropy))
 
     def _check(self, domain: Domain) -> None:

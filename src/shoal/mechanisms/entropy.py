@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from shoal._forks import tell_of_forks
 from shoal.errors import InvalidInput
 
 __all__ = ["Entropy", "SeededEntropy", "SystemEntropy", "public_seed"]
@@ -40,7 +41,6 @@ class Entropy(Protocol):
 class _Buffer(threading.local):
     """Words read ahead. One per thread, so that no word is handed out twice and no lock is needed."""
 
-    pid = -1
     position = 0
     words: Words = np.empty(0, dtype=np.uint64)
 
@@ -61,6 +61,10 @@ class SystemEntropy:
     """
 
     def __init__(self) -> None:
+        self._forked()
+        tell_of_forks(self)
+
+    def _forked(self) -> None:
         self._buffer = _Buffer()
 
     def __reduce__(self) -> tuple[type[SystemEntropy], tuple[()]]:
@@ -77,8 +81,8 @@ class SystemEntropy:
         if n >= BUFFER_WORDS:
             return _system_words(n)
         buffer = self._buffer
-        if buffer.pid != os.getpid() or buffer.position + n > buffer.words.size:
-            buffer.words, buffer.position, buffer.pid = _system_words(BUFFER_WORDS), 0, os.getpid()
+        if buffer.position + n > buffer.words.size:
+            buffer.words, buffer.position = _system_words(BUFFER_WORDS), 0
         start, buffer.position = buffer.position, buffer.position + n
         return buffer.words[start : buffer.position].copy()
 

@@ -246,10 +246,15 @@ class LiveCurator(AnsweringCurator):
                 inner._source = HeldRows(self._source.whole, self._source.whole)
         return inner
 
+    def _ask(self, question: Question) -> Any:
+        self._allowance.check()  # what is free, too, is not for a forked copy
+        return super()._ask(question)
+
     def _pay(self, charge: Charge) -> None:
         self._allowance.charge(charge)
         if self._progress is not None:
             self._progress(charge)
+            self._allowance.check()  # who is told may fork: one charge is for one answer
 
     def _totals(self, question: Histogram | Sums, change: Change, law: NoiseLaw) -> Steps:  # noqa: ARG002
         partition, metric = question.partition, self.domain.metric
