@@ -20,6 +20,9 @@
     ShoalWarning (UserWarning)
       WeakDelta                        delta is not below 1/n_rows
       MostlyNoise                      predicted noise exceeds the signal, computed from public values
+        GroupsOfNoise                  released sizes that noise alone would show as well
+      SuspectBounds                    released groups look as if bounds, units or columns were mixed up
+      ExactScore                       a score is exact: choosing by it is covered by no certificate
 """
 
 from __future__ import annotations
@@ -29,6 +32,8 @@ __all__ = [
     "ChecksumMismatch",
     "DamagedFile",
     "DataUnavailable",
+    "ExactScore",
+    "GroupsOfNoise",
     "InfeasibleEpsilon",
     "InvalidBounds",
     "InvalidBudget",
@@ -41,6 +46,7 @@ __all__ = [
     "ReplayMismatch",
     "ShoalError",
     "ShoalWarning",
+    "SuspectBounds",
     "WeakDelta",
 ]
 
@@ -118,3 +124,15 @@ class WeakDelta(ShoalWarning):
 
 class MostlyNoise(ShoalWarning):
     """The predicted noise is larger than what it is meant to measure."""
+
+
+class GroupsOfNoise(MostlyNoise):
+    """Groups whose released size is within 3 standard deviations of 0: there may be no rows in them."""
+
+
+class SuspectBounds(ShoalWarning):
+    """Released groups look as if bounds, units or the order of columns were not those of the table."""
+
+
+class ExactScore(ShoalWarning):
+    """A score is an exact function of rows, so what is chosen by it is covered by no certificate."""

@@ -47,6 +47,25 @@ def test_from_file_to_release_and_back(trips, tmp_path):
     assert pq.read_table(tmp_path / "labels.parquet").num_rows == 9000
 
 
+def test_doubtful_groups_are_told_when_they_are_made_and_shown(trips, tmp_path):
+    out, swapped = tmp_path / "release", ["--bounds", "lon=40.47:40.92", "--bounds", "lat=-74.26:-73.70"]
+    how = ["--k", 3, "--epsilon", 2, *swapped]
+    fitted = shoal("fit", trips, *how, "--out", out)
+    assert "almost all rows" not in fitted.stderr  # once is enough: with the groups
+    for said in (fitted.stdout, shoal("show", out).stdout):
+        flat = " ".join(said.split())
+        assert "doubt: groups" in flat
+        assert "check units or the order of columns" in flat
+        assert "± is the noise of the last answer, for this grouping" in flat
+    machine = json.loads(shoal("show", out, "--json").stdout)
+    assert len(machine["doubts"]) == 3
+    assert "noise of the last answer" in machine["errors"]
+    assert "noise of the last answer" in json.loads((out / "centres.geojson").read_text())["note"]
+    header = (out / "centres.csv").read_text().splitlines()[0].split(",")
+    assert {"size_noise_sd", "lon_noise_low"} <= set(header)
+    assert "size_sd" not in header
+
+
 def test_json_is_for_machines(trips, tmp_path):
     out = tmp_path / "release"
     args = [trips, "--k", 2, "--epsilon", 1, *BOUNDS]
@@ -175,7 +194,7 @@ def test_explain_reads_no_row(trips, monkeypatch):
 
     monkeypatch.setattr(FileTable, "parts", lambda *_: pytest.fail("a row was read"))
     result = shoal("explain", trips, "--k", 5, "--epsilon", 1, *BOUNDS, "--rows", "1e6")
-    assert "Predicted error of a centre" in result.output
+    assert "Predicted noise of a centre" in result.output
     assert "73 % sure" in result.output
     noisy = shoal("explain", trips, "--k", 50, "--epsilon", 0.001, *BOUNDS, "--rows", 1000)
     assert "mostly noise" in noisy.output

@@ -69,7 +69,7 @@ def test_files_say_it_and_are_held_to_it(model, tmp_path):
     # Whoever writes all files anew, with another mark, is found out by running the algorithm again.
     parts = from_files(to_files(model.release_))
     Release(**{**parts, "merged_into": np.arange(6)}).save(tmp_path / "forged")
-    assert verify(tmp_path / "forged").failed == ("replay",)
+    assert "replay" in verify(tmp_path / "forged").failed
 
 
 @pytest.mark.parametrize("marks", [[0, 2, 2, 3, 4, 5], [-1, 1, 2, 3, 4, 5], [0, 0, 1, 3, 4, 5]])

@@ -41,7 +41,7 @@ def test_a_changed_centre_or_size_is_caught_by_the_replay(model, scratch):
 def test_changed_errors_and_intervals_are_caught(model, scratch):
     release = model.release_
     assert forged(release, scratch, centre_sd=release.centre_sd / 2).failed == ("errors",)
-    assert forged(release, scratch, size_sd=release.size_sd * 0.99).failed == ("errors",)
+    assert "errors" in forged(release, scratch, size_sd=release.size_sd * 0.99).failed
     for name in ("centre_low", "centre_high", "size_low", "size_high"):
         narrow = replace(release.intervals, **{name: getattr(release.intervals, name) * 1.00001})
         assert forged(release, scratch, intervals=narrow).failed == ("errors",)

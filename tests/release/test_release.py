@@ -54,7 +54,7 @@ def test_a_loaded_release_can_be_saved_again_to_the_same_bytes(folder, tmp_path)
 
 def test_the_summary_is_for_people(model, folder):
     summary = json.loads((folder / "release.json").read_text())
-    assert summary["format"] == 2
+    assert summary["format"] == 3
     assert summary["columns"] == ["pickup_longitude", "pickup_latitude"]
     assert summary["schema"]["bounds"]["lower"] == [-74.26, 40.47]
     assert summary["schema"]["scaling"] == "bounds"
@@ -64,7 +64,7 @@ def test_the_summary_is_for_people(model, folder):
     largest = int(model.cluster_sizes_.argmax())  # the others may rest on no rows
     found = summary["clusters"][largest]
     assert found["centre"] == model.cluster_centers_[largest].tolist()
-    assert found["centre_low"][0] < found["centre"][0] < found["centre_high"][0]
+    assert found["centre_noise_low"][0] < found["centre"][0] < found["centre_noise_high"][0]
     assert (folder / "certificate.txt").read_text() == f"{model.certificate_}\n"
 
 
@@ -77,7 +77,7 @@ def test_the_table_and_the_map_say_the_same(model, folder):
         assert [float(row["pickup_longitude"]), float(row["pickup_latitude"])] == centre
         assert feature["geometry"] == {"type": "Point", "coordinates": centre}
         assert feature["properties"]["size"] == float(row["size"]) == model.release_.sizes[i]
-        assert float(row["size_low"]) <= max(float(row["size"]), 0.0) <= float(row["size_high"])
+        assert float(row["size_noise_low"]) <= max(float(row["size"]), 0.0) <= float(row["size_noise_high"])
 
 
 def domain(names, low, high):
@@ -105,7 +105,7 @@ def test_maps_only_where_the_columns_are_longitude_and_latitude(names, low, high
 def test_no_map_without_such_columns(blobs, tmp_path):
     DPLloyd(2, epsilon=1.0, bounds=(-1, 1)).fit(blobs).release_.save(tmp_path / "release")
     assert not (tmp_path / "release" / "centres.geojson").exists()
-    assert (tmp_path / "release" / "centres.csv").read_text().startswith("cluster,x0,x1,size,x0_sd")
+    assert (tmp_path / "release" / "centres.csv").read_text().startswith("cluster,x0,x1,size,x0_noise_sd")
 
 
 def test_columns_called_like_ours_keep_apart(blobs, tmp_path):
@@ -128,9 +128,11 @@ def test_unknown_errors_are_null(tmp_path):
     release.save(tmp_path / "release")
     summary = json.loads((tmp_path / "release" / "release.json").read_text())
     for cluster, unknown in zip(summary["clusters"], empty, strict=True):
-        assert (cluster["centre_sd"][0] is None) == unknown
-        assert (cluster["centre_low"][0] is None) == (cluster["centre_high"][0] is None) == unknown
-        assert cluster["size_sd"] > 0
+        assert (cluster["centre_noise_sd"][0] is None) == unknown
+        assert (
+            (cluster["centre_noise_low"][0] is None) == (cluster["centre_noise_high"][0] is None) == unknown
+        )
+        assert cluster["size_noise_sd"] > 0
     assert np.array_equal(Release.load(tmp_path / "release").centre_sd, release.centre_sd)
 
 

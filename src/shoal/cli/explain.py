@@ -47,8 +47,8 @@ def _print(plan: Any) -> None:
     console.print(f"\nWhat would be released: {plan.released}")
     unit = "" if plan.bounds_known else " (as a share of the half width; bounds are not known yet)"
     console.print(f"\nWith {plan.rows:,.0f} rows, a group of average size has about {plan.group_size:,.0f}.")
-    console.print(f"Predicted error of a size: ± {plan.size_error:,.1f}")
-    console.print(f"Predicted error of a centre{unit}, from the noise alone:")
+    console.print(f"Predicted noise of a size, for a given grouping: ± {plan.size_error:,.1f}")
+    console.print(f"Predicted noise of a centre{unit}, for a given grouping:")
     for name, error in plan.centre_error.items():
         console.print(f"  {name:<20} ± {error:.4g}")
     if plan.mostly_noise:

@@ -11,6 +11,7 @@ import click
 
 from shoal.cli.console import INTERRUPTED, fail, say, speaks, write_json
 from shoal.cli.options import Job, fit_options, read_job
+from shoal.errors import GroupsOfNoise, SuspectBounds
 
 
 @click.command()
@@ -55,7 +56,9 @@ def summary(release: Any) -> dict[str, Any]:
         return {"synopsis": {**facts, "sd": held.sd, "rows": held.rows}, **guarantee}
     groups = groups_of(release.names, release.centres, release.sizes)
     merged = map(int, release.merged_into)
-    return {"groups": [{**g, "merged_into": m} for g, m in zip(groups, merged, strict=True)], **guarantee}
+    said = {"errors": release.certificate.errors, "doubts": [doubt.text for doubt in release.doubts]}
+    groups = [{**g, "merged_into": m} for g, m in zip(groups, merged, strict=True)]
+    return {"groups": groups, **said, **guarantee}
 
 
 def groups_of(names: Sequence[str], centres: Any, sizes: Any) -> list[dict[str, Any]]:
@@ -85,7 +88,11 @@ def _fit(job: Job, *, quiet: bool) -> tuple[Any, float]:
 
         model.on_charge = on_charge
         try:
-            model.fit(table, sample_weight=job.weight)
+            with warnings.catch_warnings():
+                if not quiet:  # they are printed with the groups
+                    warnings.simplefilter("ignore", GroupsOfNoise)
+                    warnings.simplefilter("ignore", SuspectBounds)
+                model.fit(table, sample_weight=job.weight)
         except KeyboardInterrupt:
             fail(
                 f"interrupted: {sum(paid):.6g} {charged[0] if charged else 'epsilon'} was spent and is gone; "

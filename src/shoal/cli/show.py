@@ -35,7 +35,7 @@ def show(release: Path, as_json: bool) -> None:
 
 
 def print_release(release: Any) -> None:
-    """Print groups with their standard errors, or what a synopsis or a coreset is, and the guarantee."""
+    """Print groups with their noise, or what a synopsis or a coreset is, and the guarantee."""
     from rich.console import Console
 
     from shoal.release import CoresetRelease, SynopsisRelease
@@ -85,11 +85,11 @@ def print_points(release: Any, console: Any) -> None:
 
 
 def print_groups(release: Any, console: Any) -> None:
-    """Print groups with their standard errors."""
+    """Print groups with their noise, and what gives reason to doubt them."""
     import numpy as np
     from rich.table import Table
 
-    table = Table(title="Groups (± is the standard error from the noise)", title_justify="left")
+    table = Table(title="Groups (± is the noise of the last answer, for this grouping)", title_justify="left")
     table.add_column("group", justify="right")
     for name in (*release.names, "size"):
         table.add_column(name, justify="right")
@@ -105,6 +105,8 @@ def print_groups(release: Any, console: Any) -> None:
     console.print(table)
     if (release.merged_into != np.arange(len(release.sizes))).any():
         console.print("= marks groups that noise cannot tell apart: they have one centre, their sizes add up")
+    for doubt in release.doubts:
+        console.print(f"doubt: {doubt.text}", highlight=False)
 
 
 @click.command()

@@ -15,12 +15,27 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from shoal.accounting import Approx, Pure
 from shoal.algorithms import Algorithm, with_bounds
 from shoal.domain import Chunk, Domain
-from shoal.errors import MostlyNoise
+from shoal.errors import ExactScore, MostlyNoise
 from shoal.estimators.fitting import PrivateEstimator
 from shoal.estimators.labels import cells_of
 from shoal.queries import Voronoi
 from shoal.release import Release
 from shoal.sources import open_like
+
+_said_exact = False
+
+
+def say_exact_once() -> None:
+    """Warn that a score is exact, once: an estimator cannot see that a search over parameters calls it."""
+    global _said_exact
+    if not _said_exact:
+        _said_exact = True  # by hand, as scikit-learn's searches make Python forget what was warned of
+        warnings.warn(
+            "score is computed exactly from the rows, so choosing by it (GridSearchCV, cross_val_score) is "
+            'covered by no certificate: choose with n_clusters="auto", or on a released synopsis',
+            ExactScore,
+            stacklevel=3,
+        )
 
 
 class PrivateKMeans(
@@ -66,7 +81,7 @@ class PrivateKMeans(
         )
         certificate = self._certificate(algorithm, clustering.domain, answered)
         self.release_ = Release.of(clustering, certificate, answered.transcript)
-        self.certificate_ = certificate
+        self.certificate_ = self.release_.certificate
         self.cluster_centers_ = self.release_.centres
         self.cluster_sizes_ = np.maximum(clustering.sizes, 0.0)
         self.merged_into_ = self.release_.merged_into
@@ -82,6 +97,8 @@ class PrivateKMeans(
                 MostlyNoise,
                 stacklevel=2,
             )
+        for doubt in self.release_.doubts:
+            warnings.warn(doubt.text, doubt.category, stacklevel=2)
         return self
 
     def predict(self, X: Any) -> npt.NDArray[np.int32]:
@@ -119,8 +136,10 @@ class PrivateKMeans(
     def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002 - scikit-learn's signature
         """Return minus the sum of squared distances of the caller's rows to their nearest centres.
 
-        It is computed exactly from the rows passed in: not for release.
+        It is computed exactly from the rows passed in: not for release, and what is chosen by it is covered
+        by no certificate.
         """
+        say_exact_once()
         return -float(sum((part.min(axis=1) ** 2).sum() for part in self._distances(X)))
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> npt.NDArray[np.int32]:

@@ -24,6 +24,15 @@ _SHOWN = 20
 SHARED = "draws on a shared accountant: losses of all its fits add up to no more than its budget"
 ALONE = "stands alone: another fit on the same table adds to this loss"
 
+AS_GIVEN = (
+    "the rows as they were given. For a table that they were made from it holds only if each was made from "
+    "its own row alone: not after a step that looked at all rows, unless that was private and is counted in"
+)
+NOISE_ALONE = (
+    "what is stated beside centres and sizes is the noise of the last answer, for this grouping: another fit "
+    "may group rows otherwise, and differ by more"
+)
+
 UNPROMISED = "no guarantee: after this release no other can promise anything for the same rows"
 
 
@@ -49,6 +58,12 @@ class Certificate:
         Every charge.
     bounds : dict
         The public bounds, and where they came from.
+    covers : str
+        Which rows it holds for: those that were given, and not what they were made from.
+    errors : str
+        Of groups, what the stated errors are errors of.
+    doubts : tuple of str
+        What the released groups themselves give reason to doubt.
     rows : str
         Whether the number of rows was public, paid for or not used.
     entropy : str
@@ -91,6 +106,9 @@ class Certificate:
     versions: dict[str, str]
     transcript: str
     notes: tuple[str, ...] = ()
+    covers: str = AS_GIVEN
+    errors: str = ""
+    doubts: tuple[str, ...] = ()
 
     @classmethod
     def issue(
@@ -148,7 +166,7 @@ class Certificate:
     def to_dict(self) -> dict[str, Any]:
         """Return plain dictionaries, numbers and strings, ready for JSON."""
         charges = [{**asdict(charge), "amount": str(charge.amount)} for charge in self.charges]
-        return {**asdict(self), "charges": charges, "notes": list(self.notes)}
+        return {**asdict(self), "charges": charges, "notes": list(self.notes), "doubts": list(self.doubts)}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Certificate:
@@ -173,11 +191,14 @@ class Certificate:
             *(f"chosen       {note}" for note in self.notes),
             *(f"guarantee    {text} ({relation})" for relation, text in self.guarantee.items()),
             f"protects     {self.unit}",
+            f"covers       {self.covers}",
             f"budget       {self.budget}; spent {self.spent}",
             *(f"  charge     {charge.describe()}" for charge in self.charges),
             f"bounds       {self.bounds['source']}",
             *(f"  column     {text}" for text in self._columns()),
             f"rows         {self.rows}",
+            *([f"errors       {self.errors}"] if self.errors else []),
+            *(f"doubt        {doubt}" for doubt in self.doubts),
             f"randomness   {self.entropy}",
             f"composition  {self.composition}",
             f"software     {', '.join(f'{name} {number}' for name, number in self.versions.items())}",

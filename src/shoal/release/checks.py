@@ -224,6 +224,8 @@ def check_certificate(release: Release | SynopsisRelease | Part) -> str:
     issued = replace(
         issued, paper=certificate.paper, condition=certificate.condition, versions=certificate.versions
     )
+    if isinstance(release, Release):
+        issued = release.stated_on(issued)
     for field in fields(certificate):
         said, true = getattr(certificate, field.name), getattr(issued, field.name)
         if digest(said) != digest(true):

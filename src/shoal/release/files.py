@@ -16,7 +16,7 @@ from shoal.domain import Domain
 from shoal.errors import InvalidRelease
 from shoal.queries import Transcript
 from shoal.queries.gate.codec import Arrays, from_plain, plain
-from shoal.release.certificate import Certificate
+from shoal.release.certificate import NOISE_ALONE, Certificate
 from shoal.release.folder import FORMAT, dumps, loads
 from shoal.release.geojson import to_geojson
 from shoal.release.intervals import Intervals
@@ -29,8 +29,9 @@ TRANSCRIPT, CERTIFICATE, TEXT = "transcript.json", "certificate.json", "certific
 NAMES = (SUMMARY, ARRAYS, TABLE, MAP, TRANSCRIPT, CERTIFICATE, TEXT)
 
 _NOTE = (
-    "Centres are in the table's own units; sizes are noisy. Standard errors and intervals count the privacy "
-    "noise alone, given the assignment of rows in the last question; null where a centre rests on no rows. "
+    "Centres are in the table's own units; sizes are noisy. noise_sd, noise_low and noise_high are the noise "
+    "of the last answer, for this grouping: another fit may group rows otherwise, and differ by more. They "
+    "are null where a centre rests on no rows. "
     "Groups that noise could not tell apart have one centre: merged_into is the first of them, and their "
     "sizes add up."
 )
@@ -47,7 +48,7 @@ def to_files(release: Release) -> dict[str, bytes]:
     stored: Arrays = {}
     transcript = plain(release.transcript, stored)
     rows = _rows(release)
-    points = to_geojson(release.domain, release.centres, rows)
+    points = to_geojson(release.domain, release.centres, rows, NOISE_ALONE)
     texts = {
         SUMMARY: dumps(_summary(release)),
         TABLE: _csv(rows),
@@ -158,13 +159,13 @@ def _summary(release: Release) -> dict[str, Any]:
     clusters = [
         {
             "centre": _finite(release.centres[i]),
-            "centre_sd": _finite(release.centre_sd[i]),
-            "centre_low": _finite(known.centre_low[i]),
-            "centre_high": _finite(known.centre_high[i]),
+            "centre_noise_sd": _finite(release.centre_sd[i]),
+            "centre_noise_low": _finite(known.centre_low[i]),
+            "centre_noise_high": _finite(known.centre_high[i]),
             "size": _number(release.sizes[i]),
-            "size_sd": _number(release.size_sd),
-            "size_low": _number(known.size_low[i]),
-            "size_high": _number(known.size_high[i]),
+            "size_noise_sd": _number(release.size_sd),
+            "size_noise_low": _number(known.size_low[i]),
+            "size_noise_high": _number(known.size_high[i]),
             "merged_into": int(release.merged_into[i]),
         }
         for i in range(len(release.sizes))
@@ -192,20 +193,25 @@ def _rows(release: Release) -> list[dict[str, Any]]:
         row: dict[str, Any] = {"cluster": i}
         row.update((name, _number(value)) for name, value in zip(names, values, strict=True))
         for name, *three in zip(names, spread, low, high, strict=True):
-            row.update(zip((f"{name}_sd", f"{name}_low", f"{name}_high"), map(_number, three), strict=True))
+            row.update(zip(_stated(name), map(_number, three), strict=True))
         rows.append({**row, "merged_into": int(release.merged_into[i])})
     return rows
 
 
 def _distinct(names: list[str]) -> list[str]:
-    # A column of the table may be called "cluster", "size" or "size_sd" too.
+    # A column of the table may be called "cluster", "size" or "size_noise_sd" too.
     taken, result = {"cluster", "merged_into"}, []
     for name in names:
-        while {name, f"{name}_sd", f"{name}_low", f"{name}_high"} & taken:
+        while {name, *_stated(name)} & taken:
             name += "_"
-        taken |= {name, f"{name}_sd", f"{name}_low", f"{name}_high"}
+        taken |= {name, *_stated(name)}
         result.append(name)
     return result
+
+
+def _stated(name: str) -> tuple[str, str, str]:
+    # Named for what they are: not how far another fit would be, but the noise of the last answer.
+    return f"{name}_noise_sd", f"{name}_noise_low", f"{name}_noise_high"
 
 
 def _csv(rows: list[dict[str, Any]]) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 from shoal.errors import InvalidInput, InvalidRelease
 
-FORMAT = 2
+FORMAT = 3
 """Raised with every change to the files or their words, since `verify` writes them anew and compares."""
 
 MANIFEST = "manifest.json"

@@ -34,7 +34,9 @@ def map_columns(domain: Domain) -> tuple[int, int] | None:
     return found["longitude"][0], found["latitude"][0]
 
 
-def to_geojson(domain: Domain, centres: Any, rows: list[dict[str, Any]]) -> dict[str, Any] | None:
+def to_geojson(
+    domain: Domain, centres: Any, rows: list[dict[str, Any]], note: str = ""
+) -> dict[str, Any] | None:
     """Return a collection of points with one row of properties each, or None where there is no map.
 
     Parameters
@@ -45,6 +47,8 @@ def to_geojson(domain: Domain, centres: Any, rows: list[dict[str, Any]]) -> dict
         In the table's own units.
     rows : list of dict
         What to tell about each centre.
+    note : str
+        What to tell about all of them.
     """
     columns = map_columns(domain)
     if columns is None:
@@ -57,4 +61,4 @@ def to_geojson(domain: Domain, centres: Any, rows: list[dict[str, Any]]) -> dict
         }
         for centre, row in zip(centres, rows, strict=True)
     ]
-    return {"type": "FeatureCollection", "features": features}
+    return {"type": "FeatureCollection", **({"note": note} if note else {}), "features": features}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,7 +11,8 @@ from shoal._typing import Array, Integers
 from shoal.algorithms import Clustering
 from shoal.domain import Domain
 from shoal.queries import Transcript
-from shoal.release.certificate import Certificate, column_names
+from shoal.release.certificate import NOISE_ALONE, Certificate, column_names
+from shoal.release.doubts import Doubt, doubts
 from shoal.release.files import from_files, to_files
 from shoal.release.folder import read_folder, write_folder
 from shoal.release.intervals import Intervals, intervals_of
@@ -28,12 +29,12 @@ class Release:
     sizes : ndarray of shape (n_clusters,)
         Noisy sizes; they may be negative.
     centre_sd : ndarray of shape (n_clusters, n_columns)
-        Standard errors of the centres from the noise, given the assignment; infinite where a centre
-        rests on no rows.
+        Noise of the last answer, for this grouping: standard deviations of the centres, infinite where one
+        rests on no rows. Another fit may group rows otherwise, and differ by much more.
     size_sd : float
-        Standard error of a size.
+        Noise of the last answer, for this grouping: the standard deviation of a size.
     intervals : Intervals
-        95 % intervals of centres and sizes, given the assignment.
+        95 % intervals from the same noise, for this grouping.
     merged_into : ndarray of int64, shape (n_clusters,)
         The row that each row is one with: itself, or the first of those that noise could not tell apart,
         which have the same centre. Their sizes add up.
@@ -84,7 +85,7 @@ class Release:
         known, merged = np.isfinite(clustering.centre_sd), clustering.merged_into
         # A constant column has no error even where a centre rests on no rows.
         centre_sd = np.where(known, clustering.centre_sd, 0.0) * half
-        return cls(
+        found = cls(
             centres=domain.decode(clustering.centres),
             sizes=clustering.sizes,
             centre_sd=np.where(known | (half == 0), centre_sd, np.inf),
@@ -95,6 +96,22 @@ class Release:
             transcript=transcript,
             domain=domain,
         )
+        return replace(found, certificate=found.stated_on(certificate))
+
+    def stated_on(self, certificate: Certificate) -> Certificate:
+        """Return the certificate with what is to be said of groups: what their errors are, and doubts.
+
+        Parameters
+        ----------
+        certificate : Certificate
+            As it was issued from the transcript.
+        """
+        return replace(certificate, errors=NOISE_ALONE, doubts=tuple(doubt.text for doubt in self.doubts))
+
+    @property
+    def doubts(self) -> tuple[Doubt, ...]:
+        """What the groups themselves give reason to doubt; the certificate says it too."""
+        return doubts(self.centres, self.sizes, self.size_sd, self.merged_into, self.domain)
 
     @property
     def names(self) -> tuple[str, ...]:
