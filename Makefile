@@ -8,7 +8,7 @@ BIN    := $(VENV)/bin
 # More for pytest: make test PYTEST="--durations=15 tests/sources"
 PYTEST ?=
 
-.PHONY: demo test test-matrix spark lint bench clean
+.PHONY: demo test test-matrix spark lint docs docs-serve release-check bench clean
 
 demo: $(VENV)/.plot
 	$(BIN)/shoal demo
@@ -30,6 +30,22 @@ lint: $(VENV)/.lint
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# The site, in site/; nothing in it is fetched from elsewhere. Links that lead nowhere are errors (not with --quiet).
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
+docs-serve: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs serve
+
+# The release recipe (docs/project/release.md) up to the step before uploading.
+release-check: $(VENV)/.release
+	rm -rf dist build/release && mkdir -p build/release
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m twine check --strict dist/*
+	$(PYTHON) -m venv build/release/venv
+	build/release/venv/bin/python -m pip install -q --disable-pip-version-check "$$(ls dist/*.whl)[plot]"
+	cd build/release && venv/bin/shoal --version && venv/bin/shoal demo
+
 bench: $(VENV)/.test
 	$(BIN)/python benchmarks/lloyd.py
 	$(BIN)/python benchmarks/families.py
@@ -41,11 +57,15 @@ $(VENV)/bin/python:
 $(VENV)/.plot: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[plot]' && touch $@
 $(VENV)/.test: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[plot,test]' && touch $@
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[plot,test,docs]' && touch $@
 $(VENV)/.spark: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[test-spark]' && touch $@
+$(VENV)/.docs: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[docs]' && touch $@
+$(VENV)/.release: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[release]' && touch $@
 $(VENV)/.lint: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[lint]' && touch $@
 
 clean:
-	rm -rf $(VENV) .venv-matrix build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) .venv-matrix build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

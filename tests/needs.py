@@ -42,10 +42,17 @@ def spark() -> str | None:
     return found.origin if found else None
 
 
+def mkdocs() -> str | None:
+    """Where mkdocs is, if it is installed."""
+    found = importlib.util.find_spec("mkdocs")
+    return found.origin if found else None
+
+
 # What to look for, and what to do where it is missing.
 KNOWN: dict[str, tuple[Callable[[], str | None], str]] = {
     "chromium": (chromium, "no Chromium on the path (Debian: apt-get install chromium)"),
     "java": (java, "no Java runtime on the path (Debian: apt-get install default-jre-headless)"),
+    "mkdocs": (mkdocs, "no mkdocs (pip install -e '.[docs]')"),
     "postgres": (postgres, "no PostgreSQL server programs (Debian: apt-get install postgresql)"),
     "spark": (spark, "no pyspark with a Java runtime (pip install -e '.[test-spark]')"),
 }

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from shoal.release import Certificate, CoresetRelease, Release, verify
     from shoal.sources import FileTable
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 __all__ = [
     "Accountant",
