@@ -10,13 +10,14 @@ from sklearn.exceptions import NotFittedError
 
 from shoal import Accountant, DPLloyd, KMeans, SwapLloyd, TreeKMeans, verify
 from shoal.accounting import Pure
-from shoal.algorithms.kmeans.boxes import Boxes, masked_points, stand_out, tree_points
+from shoal.algorithms.kmeans.boxes import Boxes, masked_points, tree_points
 from shoal.algorithms.kmeans.centre_round import EDGES, RoundResult, distance_within, likeliest_signal
 from shoal.algorithms.kmeans.kmeans import KMeans as KMeansAlgorithm
 from shoal.algorithms.kmeans.kmeans import one_mean
 from shoal.algorithms.kmeans.tree import merge_to_k
 from shoal.algorithms.shared.row_count import RowCount
 from shoal.algorithms.swap import Round, swapped
+from shoal.algorithms.synopses.masked_grid import stand_out
 from shoal.errors import InvalidInput, InvalidRelease
 from shoal.estimators.explain import explain
 from shoal.postprocess.merge_indistinguishable import merge_indistinguishable

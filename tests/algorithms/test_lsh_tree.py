@@ -52,8 +52,8 @@ def test_a_start_costs_its_share(behind_gate, blobs, share, unit):
     spent = sum(charge.amount for charge in curator.transcript.charges)
     assert 2 * share * Fraction(999, 1000) < spent <= 2 * share
     assert start.centres.shape == (3, 2)
-    assert start.n_leaves.sum() == len(start.leaves.counts)
-    assert start.counts.sum() == pytest.approx(start.leaves.counts.sum())
+    assert start.n_leaves.sum() == len(start.leaves.weights)
+    assert start.counts.sum() == pytest.approx(start.leaves.weights.sum())
 
 
 @pytest.mark.parametrize(("delta", "ratio"), [(0.0, 2.0), (1e-6, 1.6)])

@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from shoal import Accountant, GridSynopsis, MaskedGridSynopsis, PrivTreeSynopsis, verify
 from shoal.algorithms import SYNOPSES
-from shoal.algorithms.kmeans.boxes import stand_out
+from shoal.algorithms.synopses.masked_grid import stand_out
 from shoal.errors import InvalidInput, InvalidRelease, MostlyNoise
 from shoal.estimators.explain import explain
 from shoal.queries.gate.codec import digest
@@ -224,7 +224,7 @@ def test_a_synopsis_of_noise_says_so(X):
 def test_what_stands_out_is_held_with_its_signed_count(X):
     held = MaskedGridSynopsis(epsilon=1.0, bounds=(0, 10), random_state=0).fit(X).release_.synopsis
     shaped = held.everywhere.reshape(held.grid.shape)
-    assert np.array_equal(held.counts, held.everywhere[held.cells])
+    assert np.array_equal(held.weights, held.everywhere[held.cells])
     rate = 2 * np.arcsinh(1 / (np.sqrt(2) * held.sd))
     assert np.array_equal(held.cells, stand_out(shaped, held.sd, rate))
     assert held.n_held < held.n_cells / 2

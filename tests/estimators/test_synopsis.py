@@ -86,7 +86,7 @@ def test_ten_columns_are_held_by_few_cells(sparse):
     held = sparse.synopsis
     assert held.grid.n_cells == 5**10 > MOST_DENSE_CELLS
     assert 4 <= held.n_held < 200
-    assert held.counts.min() >= held.threshold
+    assert held.weights.min() >= held.threshold
     assert "of 9765625 cells" in repr(sparse)
 
 

@@ -15,7 +15,7 @@ from shoal.algorithms.shared.bounds import bounded
 from shoal.algorithms.shared.clustering import Clustering
 from shoal.algorithms.shared.row_count import count_rows
 from shoal.algorithms.synopses.grid_counts import GridCounts
-from shoal.algorithms.synopses.synopsis import clustering_on
+from shoal.algorithms.synopses.groups import clustering_on
 from shoal.domain import Domain
 from shoal.errors import InvalidInput
 from shoal.postprocess.evidence import laplace_rate
@@ -128,12 +128,12 @@ class GridSketch:
         grid = Grid((self.side(n_rows, epsilon, d, n_clusters, _most_cells(domain)),) * d)
         if grid.n_cells <= MOST_DENSE_CELLS:
             answer = curator.histogram(grid, cost=cost)
-            return GridCounts(grid=grid, counts=answer.counts, sd=answer.sd, domain=domain, rows=n_rows)
+            return GridCounts(grid=grid, weights=answer.counts, sd=answer.sd, domain=domain, rows=n_rows)
         spurious = min(_SPURIOUS * n_clusters, _MOST_SPURIOUS)
         kept = curator.sparse_histogram(grid, cost=cost, spurious=spurious)
         return GridCounts(
             grid=grid,
-            counts=kept.counts,
+            weights=kept.counts,
             sd=kept.sd,
             domain=domain,
             rows=n_rows,

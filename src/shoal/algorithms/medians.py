@@ -21,7 +21,7 @@ from shoal.algorithms.shared.clustering import Clustering
 from shoal.algorithms.shared.local_swap import local_swap
 from shoal.algorithms.shared.row_count import RowCount, count_rows
 from shoal.algorithms.synopses.grid_counts import GridCounts
-from shoal.algorithms.synopses.synopsis import clustering_on
+from shoal.algorithms.synopses.groups import clustering_on
 from shoal.errors import MostlyNoise
 from shoal.postprocess.recentre import smallest_count
 from shoal.queries import Curator, Direction, Noise, NoisySums, Voronoi

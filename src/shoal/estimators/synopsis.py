@@ -10,10 +10,10 @@ from shoal.accounting import Approx, Pure, budget_of
 from shoal.algorithms import SYNOPSES, AlgorithmInfo, lookup
 from shoal.algorithms.grid import GridSketch, Resolution
 from shoal.algorithms.grid import GridSynopsis as GridAlgorithm
-from shoal.algorithms.kmeans.boxes import MASK_THETA
+from shoal.algorithms.synopses.groups import GroupsOn, MakesSynopsis
+from shoal.algorithms.synopses.masked_grid import MASK_THETA
 from shoal.algorithms.synopses.masked_grid import MaskedGridSynopsis as MaskedAlgorithm
 from shoal.algorithms.synopses.privtree import PrivTreeSynopsis as TreeAlgorithm
-from shoal.algorithms.synopses.synopsis import GroupsOn, MakesSynopsis
 from shoal.errors import MostlyNoise
 from shoal.estimators.fitting import PrivateEstimator
 from shoal.estimators.parameters import Common, check_count

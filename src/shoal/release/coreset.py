@@ -146,12 +146,12 @@ class CoresetRelease:
     def _whole(self) -> Coreset:
         held = [part.coreset for part in self.parts]
         return Coreset(
-            np.concatenate([c.points for c in held]),
-            np.concatenate([c.weights for c in held]),
-            self.domain,
-            sum(c.rows for c in held),
-            max(c.weight_sd for c in held),
-            max(c.point_sd for c in held),
+            points=np.concatenate([c.points for c in held]),
+            weights=np.concatenate([c.weights for c in held]),
+            domain=self.domain,
+            rows=sum(c.rows for c in held),
+            sd=max(c.sd for c in held),
+            point_sd=max(c.point_sd for c in held),
         )
 
     def cost(self, centres: npt.ArrayLike) -> float:

@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from shoal._typing import Array
 from shoal.algorithms import SYNOPSES, lookup
-from shoal.algorithms.synopses.synopsis import MakesSynopsis, Synopsis
+from shoal.algorithms.synopses.boxes import BoxCounts
+from shoal.algorithms.synopses.groups import MakesSynopsis
 from shoal.domain import Domain
 from shoal.errors import InvalidInput, InvalidRelease, MostlyNoise, ReplayMismatch
 from shoal.queries import ReplayCurator, Transcript
@@ -52,7 +53,7 @@ class SynopsisRelease:
 
     Parameters
     ----------
-    synopsis : Synopsis
+    synopsis : BoxCounts
         The counts.
     certificate : Certificate
         What is guaranteed.
@@ -73,7 +74,7 @@ class SynopsisRelease:
     ((3, 2), (4, 2))
     """
 
-    synopsis: Synopsis
+    synopsis: BoxCounts
     certificate: Certificate
     transcript: Transcript
 

@@ -153,7 +153,7 @@ class CoresetSketch:
             weights=counts * largest,
             domain=domain,
             rows=n_rows,
-            weight_sd=count_sd * largest,
+            sd=count_sd * largest,
             # A place chosen at random is as far off as any.
             point_sd=max(
                 self.point_sd(curator, weights[-1] * surely, cost) / largest, 0.0 if feasible else RANDOM_SD
@@ -295,7 +295,7 @@ def coreset_clustering(coreset: Coreset, found: WeightedClustering) -> Clusterin
         sizes=found.masses,
         # The noise is in where balls were found: there is no error to be had for a coordinate.
         centre_sd=np.full(found.centres.shape, np.inf),
-        size_sd=coreset.weight_sd * math.sqrt(len(coreset.points) / len(found.centres)),
+        size_sd=coreset.sd * math.sqrt(len(coreset.points) / len(found.centres)),
         n_iter=len(coreset.points),
         predicted_sd=coreset.point_sd,
         domain=coreset.domain,

@@ -11,30 +11,21 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
-from scipy.ndimage import gaussian_filter
 
-from shoal._typing import Array, Integers
+from shoal._typing import Array
 from shoal.algorithms.grid import effective_epsilon, side_by_theta
+from shoal.algorithms.synopses.masked_grid import MASK_THETA, count_masked
+from shoal.algorithms.synopses.privtree import count_tree
+from shoal.algorithms.synopses.synopsis import Synopsis
 from shoal.postprocess import pack
 from shoal.postprocess.choose_k import CostCurve, cost_curve
 from shoal.postprocess.nearest import group_sums, nearest_centre
 from shoal.postprocess.recentre import smallest_count
 from shoal.postprocess.weighted_kmeans import WeightedClustering, weighted_kmeans
-from shoal.queries import Curator, Grid, NoisyCounts, Tree
-from shoal.queries.partitions.trees import MOST_LEVELS
+from shoal.queries import Curator, Grid
 
-# A tree's boxes and their counts share its cost 3 to 2.
-_FOR_BOXES = Fraction(3, 5)
-_MOST_A_COLUMN = 20
-# Four to eight times finer than Su et al.'s grid: cells that do not stand out are dropped, so noise does not
-# add up over empty ones.
-MASK_THETA = 1.2
 # The rounds after it need no finer grid than this, and k-means on it stays quick.
 _MOST_CELLS = 2**15
-# Where nothing stands out, the largest counts have to do.
-_MOST_FALLBACK = 4096
-# Cells are looked at alone and with their neighbours, at these standard deviations of a bell in cells.
-_BELLS = (0.6, 1.2)
 # A cluster's own spread counts as much as the common one when it has this many rows.
 _PRIOR_ROWS = 20.0
 # How often boxes that may be noise are left out before centres are taken as they are.
@@ -72,6 +63,19 @@ class Boxes:
     column_scale: Array
     total: float
     total_sd: float
+
+    @classmethod
+    def of(cls, synopsis: Synopsis) -> Boxes:
+        """Return the boxes of a synopsis, as it would be released."""
+        return cls(
+            synopsis.places(),
+            synopsis.variances(),
+            synopsis.weights,
+            synopsis.sd,
+            synopsis.domain.column_scale,
+            synopsis.total,
+            synopsis.total_sd,
+        )
 
     def centres(self, n_clusters: int, rng: np.random.Generator, n_starts: int = 20) -> Array:
         """Find centres of the weighted boxes: always as many as are asked for.
@@ -239,49 +243,7 @@ def tree_points(curator: Curator, cost: Fraction) -> Boxes:
     cost : Fraction
         Share of the budget.
     """
-    tree, answer = grown(curator, cost)
-    lower, upper = tree.corners()
-    return Boxes(
-        (lower + upper) / 2,
-        (upper - lower) ** 2 / 12,
-        answer.counts,
-        answer.sd,
-        curator.domain.column_scale,
-        float(answer.counts.sum()),
-        answer.sd * math.sqrt(tree.n_cells),
-    )
-
-
-def grown(curator: Curator, cost: Fraction) -> tuple[Tree, NoisyCounts]:
-    """Grow a tree, and count the rows of its boxes anew.
-
-    Parameters
-    ----------
-    curator : Curator
-        Answers with noise.
-    cost : Fraction
-        Share of the budget.
-    """
-    tree = curator.grow(tree_axes(curator.domain.column_scale), cost=cost * _FOR_BOXES)
-    return tree, curator.histogram(tree, cost=cost * (1 - _FOR_BOXES))
-
-
-def tree_axes(column_scale: Array) -> tuple[int, ...]:
-    """Return the columns that levels halve: always the widest side, the first of equals.
-
-    Examples
-    --------
-    >>> tree_axes(np.array([1.0, 1.0]))[:4], tree_axes(np.array([1.0, 4.0]))[:4]
-    ((0, 1, 0, 1), (1, 1, 0, 1))
-    """
-    widths, left = column_scale.astype(np.float64).copy(), np.full(len(column_scale), _MOST_A_COLUMN)
-    axes: list[int] = []
-    while len(axes) < MOST_LEVELS and left.any():
-        axis = int(np.argmax(np.where(left > 0, widths, -1.0)))
-        axes.append(axis)
-        widths[axis] /= 2
-        left[axis] -= 1
-    return tuple(axes)
+    return Boxes.of(count_tree(curator, cost))
 
 
 def masked_points(curator: Curator, n_rows: float, cost: Fraction) -> Boxes:
@@ -296,80 +258,7 @@ def masked_points(curator: Curator, n_rows: float, cost: Fraction) -> Boxes:
     cost : Fraction
         Share of the budget.
     """
-    domain = curator.domain
-    d = domain.n_columns
+    d = curator.domain.n_columns
     side = side_by_theta(n_rows, effective_epsilon(curator, cost), d, MASK_THETA)
     side = max(1, min(side, math.floor(math.pow(_MOST_CELLS, 1 / d) + 1e-9)))
-    grid = Grid((side,) * d)
-    answer, cells = masked(curator, grid, cost)
-    return Boxes(
-        grid.centres_of(cells),
-        np.full((len(cells), d), (2 / side) ** 2 / 12),
-        answer.counts[cells],
-        answer.sd,
-        domain.column_scale,
-        float(answer.counts.sum()),
-        answer.sd * math.sqrt(grid.n_cells),
-    )
-
-
-def masked(curator: Curator, grid: Grid, cost: Fraction) -> tuple[NoisyCounts, Integers]:
-    """Count the rows of a grid's cells, and find those that stand out of the noise.
-
-    Parameters
-    ----------
-    curator : Curator
-        Answers with noise.
-    grid : Grid
-        The cells.
-    cost : Fraction
-        Share of the budget.
-    """
-    answer = curator.histogram(grid, cost=cost)
-    epsilon = effective_epsilon(curator, cost)
-    return answer, stand_out(answer.counts.reshape(grid.shape), answer.sd, epsilon)
-
-
-def threshold(n_cells: int, sd: float, epsilon: float) -> float:
-    """Return the universal threshold: of so many empty cells half a noisy count passes it."""
-    return max(math.log(max(n_cells, 2)) / epsilon, sd)
-
-
-def stand_out(counts: Array, sd: float, epsilon: float) -> Integers:
-    """Return the flat indices of the cells that stand out of the noise; of the largest if none does.
-
-    A cell is kept if its noisy count, or a bell-shaped average around it, passes the universal threshold:
-    over the whole grid about one empty cell does.
-
-    Parameters
-    ----------
-    counts : ndarray
-        Noisy counts of a grid.
-    sd : float
-        Standard deviation of their noise.
-    epsilon : float
-        The rate of Laplace noise that spreads alike.
-
-    Examples
-    --------
-    >>> counts = np.zeros((9, 9))
-    >>> counts[4, 4] = 9.0
-    >>> stand_out(counts, 1.0, 1.4)
-    array([31, 39, 40, 41, 49])
-    """
-    level = math.log(max(counts.size, 2))
-    kept = counts > threshold(counts.size, sd, epsilon)
-    for bell in _BELLS:
-        smooth = gaussian_filter(counts, bell, mode="constant")
-        kept |= smooth > sd * _bell_norm(bell) ** counts.ndim * math.sqrt(2 * level)
-    found = np.flatnonzero(kept)
-    if len(found):
-        return found
-    return np.sort(np.argsort(-counts.ravel(), kind="stable")[:_MOST_FALLBACK])
-
-
-def _bell_norm(bell: float) -> float:
-    """Return what averaging along one column makes of the standard deviation of independent noise."""
-    one = np.zeros(2 * math.ceil(4 * bell) + 3)
-    one[len(one) // 2] = 1.0
-    return float(np.linalg.norm(gaussian_filter(one, bell, mode="constant")))
+    return Boxes.of(count_masked(curator, Grid((side,) * d), cost, rows=n_rows))

@@ -6,7 +6,6 @@ written on the certificate. Proof: docs/proofs/best.md.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, Literal, TypeAlias
@@ -207,18 +206,9 @@ class KMeans:
         return RoundResult(centres, sizes, variances, variances, size_sd, CAUTIOUS_RADIUS * size_sd)
 
     def _from_cuts(self, curator: Curator, k: int, rows: RowCount, rest: Fraction) -> Clustering:
-        start = lsh_start(curator, k, rest * _FOR_CUTS, n_starts=self.n_starts).leaves
+        leaves = lsh_start(curator, k, rest * _FOR_CUTS, n_starts=self.n_starts).leaves
         # Leaves come with their means; how far rows lie from them is left to the first round to find.
-        narrow = np.full(start.means.shape, _LEAF_SPREAD**2)
-        points = Boxes(
-            start.means,
-            narrow,
-            start.counts,
-            start.count_sd,
-            curator.domain.column_scale,
-            float(start.counts.sum()),
-            start.count_sd * math.sqrt(len(start.counts)),
-        )
+        points = replace(Boxes.of(leaves), variances=np.full(leaves.means.shape, _LEAF_SPREAD**2))
         return refine(curator, points, k, rows, rest * (1 - _FOR_CUTS), self.n_starts)
 
 

@@ -19,6 +19,7 @@ from shoal.algorithms.lloyd import noisy_lloyd
 from shoal.algorithms.lsh_tree.cells import Cells, Direction
 from shoal.algorithms.shared.clustering import Clustering
 from shoal.algorithms.shared.row_count import RowCount
+from shoal.algorithms.synopses.synopsis import Synopsis
 from shoal.postprocess import pack, recentre
 from shoal.postprocess.evidence import Noisy, combine
 from shoal.postprocess.recentre import smallest_count
@@ -41,27 +42,29 @@ _CLIP = 2.0
 _LEAST_SPREAD = 2.0**-10
 
 
-@dataclass(frozen=True, eq=False)
-class Leaves:
-    """What is released of a tree, in the scaled units of the domain.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Leaves(Synopsis):
+    """What is released of a tree of random cuts.
 
     Parameters
     ----------
     means : ndarray of shape (n_leaves, n_columns)
         Noisy means of the rows of each leaf.
-    counts : ndarray of shape (n_leaves,)
-        Noisy numbers of rows; they may be negative.
-    sum_sd, count_sd : float
-        Standard deviations of the noise of a leaf's sum, a coordinate, and of its count.
+    weights, sd, domain, rows, rows_sd
+        As of a :class:`Synopsis`.
+    sum_sd : float
+        Standard deviation of the noise of a leaf's sum per coordinate.
     fewest_rows : float
         Rows that there surely are, for predicted errors.
     """
 
     means: Array
-    counts: Array
     sum_sd: float
-    count_sd: float
     fewest_rows: float
+
+    def places(self) -> Array:
+        """Return the means."""
+        return self.means
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,13 +119,13 @@ class LSHTree:
         leaves = start.leaves
         held = np.maximum(start.n_leaves, 1)
         spread = leaves.sum_sd * np.sqrt(held) / np.maximum(start.counts, 1.0)
-        spread[start.counts < smallest_count(leaves.count_sd)] = np.inf
-        a_centre = math.sqrt(len(leaves.counts) / self.n_clusters)
+        spread[start.counts < smallest_count(leaves.sd)] = np.inf
+        a_centre = math.sqrt(len(leaves.weights) / self.n_clusters)
         return Clustering(
             centres=start.centres,
             sizes=start.counts,
             centre_sd=np.repeat(spread[:, np.newaxis], curator.domain.n_columns, axis=1),
-            size_sd=leaves.count_sd * a_centre,
+            size_sd=leaves.sd * a_centre,
             n_iter=1,
             predicted_sd=leaves.sum_sd * a_centre * self.n_clusters / leaves.fewest_rows,
             domain=curator.domain,
@@ -149,17 +152,17 @@ def lsh_start(
     """
     leaves = grow_tree(curator, n_clusters, share, noise=noise)
     rng = curator.public_rng("starts on the leaves")
-    spare = n_clusters - len(leaves.counts)
+    spare = n_clusters - len(leaves.weights)
     if spare >= 0:  # nothing to search for; the others may as well be anywhere
         anywhere = pack(spare, curator.domain.n_columns, rng) if spare else leaves.means[:0]
         return LSHStart(
             centres=np.vstack([leaves.means, anywhere]),
-            counts=np.append(leaves.counts, np.zeros(spare)),
-            n_leaves=(np.arange(n_clusters) < len(leaves.counts)).astype(np.int64),
+            counts=np.append(leaves.weights, np.zeros(spare)),
+            n_leaves=(np.arange(n_clusters) < len(leaves.weights)).astype(np.int64),
             leaves=leaves,
         )
     column_scale = curator.domain.column_scale
-    weights = np.maximum(leaves.counts, 1.0)
+    weights = np.maximum(leaves.weights, 1.0)
     found = weighted_kmeans(
         leaves.means, weights, n_clusters, rng, n_starts=n_starts, column_scale=column_scale
     ).centres
@@ -167,7 +170,7 @@ def lsh_start(
     labels = np.argmin(gaps, axis=0)
     return LSHStart(
         centres=np.clip(found, -1.0, 1.0),
-        counts=np.bincount(labels, leaves.counts, n_clusters).astype(np.float64),
+        counts=np.bincount(labels, leaves.weights, n_clusters).astype(np.float64),
         n_leaves=np.bincount(labels, minlength=n_clusters),
         leaves=leaves,
     )
@@ -215,14 +218,14 @@ def grow_tree(curator: Curator, n_clusters: int, share: Fraction, *, noise: Nois
         if rough and square is not None:
             squares.append(square)
 
-    return _sum_leaves(curator, cells, mean, rows.at_least, _spread(squares), for_leaves, noise)
+    return _sum_leaves(curator, cells, mean, rows, _spread(squares), for_leaves, noise)
 
 
 def _sum_leaves(
     curator: Curator,
     cells: Cells,
     mean: Array,
-    fewest_rows: float,
+    rows: RowCount,
     spread: float,
     cost: Fraction,
     noise: Noise | None,
@@ -243,7 +246,16 @@ def _sum_leaves(
     anchor = mean if isinstance(of, Offset) else np.zeros(d)
     moved = np.clip(anchor + answer.sums / np.maximum(counts, least)[:, np.newaxis], -1.0, 1.0)
     means = np.where((counts >= least)[:, np.newaxis], moved, mean)
-    return Leaves(means, counts, answer.sum_sd, count_sd, fewest_rows)
+    return Leaves(
+        means=means,
+        weights=counts,
+        sd=count_sd,
+        domain=curator.domain,
+        rows=rows.estimate,
+        rows_sd=rows.sd,
+        sum_sd=answer.sum_sd,
+        fewest_rows=rows.at_least,
+    )
 
 
 def _spread(squares: list[float]) -> float:

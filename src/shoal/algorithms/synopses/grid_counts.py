@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal._typing import Array, Integers
-from shoal.algorithms.synopses.synopsis import Lean, Synopsis, evenly
+from shoal.algorithms.synopses.boxes import BoxCounts, Lean, evenly
 from shoal.postprocess import pack
 from shoal.postprocess.evidence import Noisy, laplace_rate, upper_bound
 from shoal.postprocess.k_variates import k_variates
@@ -27,7 +27,7 @@ _PLACES = 4096
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class GridCounts(Synopsis):
+class GridCounts(BoxCounts):
     """Released cells of a grid.
 
     Where small counts were dropped, the public mean of what empty cells add is taken off by volume, and
@@ -37,8 +37,8 @@ class GridCounts(Synopsis):
     ----------
     grid : Grid
         All cells.
-    counts, sd, domain, rows, rows_sd
-        As of a :class:`Synopsis`.
+    weights, sd, domain, rows, rows_sd
+        As of :class:`BoxCounts`.
     cells : ndarray of int64, optional
         Keys of the cells that are held, where they are not all: only large counts were kept.
     threshold : float
@@ -57,9 +57,9 @@ class GridCounts(Synopsis):
     @property
     def n_rows(self) -> float:
         """The noisy number of rows: of all cells, or as it was asked for where small ones are dropped."""
-        return float(self.counts.sum()) if self.cells is None else self.rows
+        return float(self.weights.sum()) if self.cells is None else self.rows
 
-    def centres(self) -> Array:
+    def places(self) -> Array:
         """Return the middle of every cell that is held."""
         return self.grid.centres() if self.cells is None else self.grid.centres_of(self.cells)
 
@@ -112,7 +112,7 @@ class GridCounts(Synopsis):
             Whether to go on with k-means from there.
         """
         half, column_scale = self.halves(), self.domain.column_scale
-        points, counts = self.centres(), self.counts
+        points, counts = self.places(), self.weights
         if not self.n_held:  # nothing was kept: anywhere in the domain
             points, counts, half = np.zeros((1, len(half))), np.ones(1), np.ones(len(half))
         centres = k_variates(points, counts, n_clusters, rng, half=half, column_scale=column_scale)
@@ -136,7 +136,7 @@ class GridCounts(Synopsis):
         n_starts : int
             Starts, judged on the synopsis alone, and as many swaps of a centre after them.
         """
-        points = self.centres()
+        points = self.places()
         if not len(points):  # all cells were dropped
             return WeightedClustering(pack(n_clusters, len(self.grid.shape), rng), np.zeros(n_clusters), 0.0)
         found = weighted_kmedians(
@@ -156,11 +156,11 @@ class GridCounts(Synopsis):
         # Where a centre has little, the noise of its cells is as often below as above: keep both.
         column_scale = self.domain.column_scale
         nearest = nearest_centres(points * column_scale, found.centres * column_scale)
-        return replace(found, masses=np.bincount(nearest, self.counts, n_clusters).astype(np.float64))
+        return replace(found, masses=np.bincount(nearest, self.weights, n_clusters).astype(np.float64))
 
     def spread(self, n: int, rng: np.random.Generator) -> Array:
         """Return middles of cells, far from each other and heavy, drawn by D-sampling."""
-        points, masses = self.centres(), self.masses()
+        points, masses = self.places(), self.masses()
         if not len(points) or not masses.any():
             return pack(n, len(self.grid.shape), rng)
         column_scale = self.domain.column_scale
@@ -184,7 +184,7 @@ class GridCounts(Synopsis):
     @property
     def kept(self) -> float:
         """How many rows the held cells have, without the mean of what the noise of empty ones adds."""
-        return max(0.0, float(self.counts.sum()) - self.spurious(self.grid.n_cells)[0])
+        return max(0.0, float(self.weights.sum()) - self.spurious(self.grid.n_cells)[0])
 
     @property
     def dropped(self) -> float:
@@ -197,7 +197,7 @@ class GridCounts(Synopsis):
         return self.dropped
 
     @property
-    def noise(self) -> float:
+    def total_sd(self) -> float:
         """Standard deviation of the sum of all that the noise adds to the held cells."""
         return math.hypot(self.sd * math.sqrt(self.n_held), self.spurious(self.grid.n_cells)[1])
 

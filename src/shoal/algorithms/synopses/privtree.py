@@ -15,23 +15,28 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal._typing import Array
-from shoal.algorithms.kmeans.boxes import grown
 from shoal.algorithms.shared.bounds import bounded
-from shoal.algorithms.synopses.synopsis import Lean, Synopsis, evenly
+from shoal.algorithms.synopses.boxes import BoxCounts, Lean, evenly
 from shoal.domain import Domain
 from shoal.queries import Curator, Tree
+from shoal.queries.partitions.trees import MOST_LEVELS
+
+# A tree's boxes and their counts share its budget 3 to 2.
+_FOR_BOXES = Fraction(3, 5)
+# Halvings of a column: cells are then two steps of the lattice wide.
+_MOST_HALVINGS = 20
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TreeCounts(Synopsis):
+class TreeCounts(BoxCounts):
     """Released boxes of a tree, which fill the domain.
 
     Parameters
     ----------
     tree : Tree
         The boxes.
-    counts, sd, domain, rows, rows_sd
-        As of a :class:`Synopsis`.
+    weights, sd, domain, rows, rows_sd
+        As of :class:`BoxCounts`.
     """
 
     tree: Tree
@@ -45,7 +50,7 @@ class TreeCounts(Synopsis):
     def _corners(self) -> tuple[Array, Array]:
         return self.tree.corners()
 
-    def centres(self) -> Array:
+    def places(self) -> Array:
         """Return the middle of every box."""
         lower, upper = self._corners
         return np.asarray((lower + upper) / 2)
@@ -76,11 +81,11 @@ class TreeCounts(Synopsis):
 
     def warning(self) -> str | None:
         """Say what is wrong, from released values alone, or nothing."""
-        if self.noise <= max(self.rows, 1.0) / 2:
+        if self.total_sd <= max(self.rows, 1.0) / 2:
             return None
         return (
-            f"the noise of all boxes together is {self.noise:.3g} rows of about {max(self.rows, 1.0):.3g}: "
-            "raise epsilon"
+            f"the noise of all boxes together is {self.total_sd:.3g} rows of about "
+            f"{max(self.rows, 1.0):.3g}: raise epsilon"
         )
 
 
@@ -93,15 +98,47 @@ class PrivTreeSynopsis:
 
     def run(self, curator: Curator) -> TreeCounts:
         """Estimate bounds where some are unknown, grow the tree, and count once."""
-        curator = bounded(curator)
-        tree, answer = grown(curator, Fraction(1))
-        public = curator.n_rows
-        return TreeCounts(
-            tree=tree,
-            counts=answer.counts,
-            sd=answer.sd,
-            domain=curator.domain,
-            # The boxes fill the domain: their counts say how many rows there are.
-            rows=max(float(answer.counts.sum()), 1.0) if public is None else float(public),
-            rows_sd=answer.sd * math.sqrt(tree.n_cells) if public is None else 0.0,
-        )
+        return count_tree(bounded(curator), Fraction(1))
+
+
+def count_tree(curator: Curator, share: Fraction) -> TreeCounts:
+    """Grow a tree, and count the rows of its boxes anew.
+
+    Parameters
+    ----------
+    curator : Curator
+        Answers with noise.
+    share : Fraction
+        Share of the budget.
+    """
+    domain = curator.domain
+    tree = curator.grow(tree_axes(domain.column_scale), cost=share * _FOR_BOXES)
+    answer = curator.histogram(tree, cost=share * (1 - _FOR_BOXES))
+    public = curator.n_rows
+    return TreeCounts(
+        tree=tree,
+        weights=answer.counts,
+        sd=answer.sd,
+        domain=domain,
+        # The boxes fill the domain: their counts say how many rows there are.
+        rows=max(float(answer.counts.sum()), 1.0) if public is None else float(public),
+        rows_sd=answer.sd * math.sqrt(tree.n_cells) if public is None else 0.0,
+    )
+
+
+def tree_axes(column_scale: Array) -> tuple[int, ...]:
+    """Return the columns that levels halve: always the widest side, the first of equals.
+
+    Examples
+    --------
+    >>> tree_axes(np.array([1.0, 1.0]))[:4], tree_axes(np.array([1.0, 4.0]))[:4]
+    ((0, 1, 0, 1), (1, 1, 0, 1))
+    """
+    widths, left = column_scale.astype(np.float64).copy(), np.full(len(column_scale), _MOST_HALVINGS)
+    axes: list[int] = []
+    while len(axes) < MOST_LEVELS and left.any():
+        axis = int(np.argmax(np.where(left > 0, widths, -1.0)))
+        axes.append(axis)
+        widths[axis] /= 2
+        left[axis] -= 1
+    return tuple(axes)
