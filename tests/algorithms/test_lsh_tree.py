@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal import LSHTreeKMeans
+from shoal import Accountant, LSHTreeKMeans
 from shoal.algorithms.lsh_tree.cells import best_cut
 from shoal.algorithms.lsh_tree.lsh_tree import LSHTree, lsh_start
 from shoal.audit.pairs import totals
@@ -116,11 +116,11 @@ def test_too_little_budget_is_told():
         LSHTreeKMeans(8, epsilon=0.01, bounds=(-1, 1)).fit(groups(500, 20, 8)[0])
 
 
-def test_a_budget_that_cannot_be_drawn_for_is_refused_unspent(behind_gate, blobs):
-    curator = behind_gate(blobs, epsilon=1e-11)
+def test_a_budget_that_cannot_be_drawn_for_is_refused_unspent(blobs):
+    accountant = Accountant(epsilon=1)
     with pytest.raises(InvalidBudget, match="raise epsilon"):
-        LSHTree(4).run(curator)
-    assert curator.transcript.charges == ()
+        LSHTreeKMeans(4, epsilon=1e-11, bounds=(-1, 1), budget=accountant).fit(blobs)
+    assert accountant.spent == 0
 
 
 counts = st.lists(st.floats(-50, 500), min_size=4, max_size=12)
