@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from shoal import Accountant, LSHTreeKMeans
 from shoal.algorithms.lsh_tree.cells import best_cut
 from shoal.algorithms.lsh_tree.lsh_tree import LSHTree, lsh_start
-from shoal.audit.pairs import totals
 from shoal.domain import Unit
 from shoal.errors import InvalidBudget, MostlyNoise
 from shoal.queries import Hyperplanes
@@ -34,12 +33,12 @@ def test_a_row_is_in_one_cell_of_the_root_of_every_level_and_of_the_leaves(behin
     assert asked[0].partition.n_cells == 1
     chunk = curator.domain.encode([np.array([value]) for value in row])
     for question in asked:
-        change = totals(question, chunk, curator.domain)
+        change = question.exact_lines(chunk, curator.terms)
         counts = change[:, -1] // (change[:, -1].max())
         assert (change.any(axis=1) == (counts == 1)).all()  # L0: one cell
         assert counts.sum() == 1  # L1: one row
     # A row is counted by L + 2 questions, and all are paid for.
-    shares = [question.cost for question in asked]
+    shares = [question.share for question in asked]
     assert sum(shares) == 1
     assert sum(charge.amount for charge in curator.transcript.charges) <= curator.budget.amount
 

@@ -99,7 +99,7 @@ def test_replay_catches_cells_that_depend_on_other_rows(behind_gate):
     rows = np.random.default_rng(0).uniform(-1, 1, (40, 2))
     curator = behind_gate(rows.copy())
     MeanSidesLloyd().run(curator)
-    with pytest.raises(ReplayMismatch, match="depends on its neighbours"):
+    with pytest.raises(ReplayMismatch, match="depends on other rows"):
         check_cells(curator.transcript, rows)
 
 
@@ -297,7 +297,7 @@ def test_blocks_by_position_are_still_caught(monkeypatch):
     D_prime = np.vstack([D[:1], D])
     transcript = blocky(blocks=20, random_state=0).fit(D).release_.transcript
     assert pair_loss(transcript, D, D_prime).passed
-    monkeypatch.setattr("shoal.audit.pairs.exact_block_totals", by_position)
+    monkeypatch.setattr("shoal.queries.questions.blocks.exact_block_totals", by_position)
     assert not pair_loss(transcript, D, D_prime).passed
 
 
@@ -311,10 +311,10 @@ def test_replay_catches_blocks_that_are_aligned_to_each_other(monkeypatch):
         first = columns[:, drawn == drawn.min(initial=9)][:, :2].T if len(drawn) else question.reference
         return exact(replace(question, reference=first), columns, weights, drawn, *rest)
 
-    monkeypatch.setattr("shoal.audit.replay.exact_block_totals", published)
+    monkeypatch.setattr("shoal.queries.questions.blocks.exact_block_totals", published)
     found = audit_replay(blocky(blocks=5), rows, seed=0)
     assert not found.passed
-    assert "other blocks" in found.detail
+    assert "other rows" in found.detail
 
 
 def test_the_law_audit_sees_the_noise_of_blocks(monkeypatch):
@@ -324,10 +324,10 @@ def test_the_law_audit_sees_the_noise_of_blocks(monkeypatch):
     assert "360 answers" in honest.what
     exact = blocks.exact_block_totals
 
-    def half(self, question, law):
-        drawn = law.draw(self._entropy, 1)[0] // 2
+    def half(question, source, law, terms, entropy):
+        drawn = law.draw(entropy, 1)[0] // 2
         nobody = np.empty((2, 0), np.float32), None, np.empty(0, np.int64), np.zeros(10_000, np.uint64)
         return (exact(question, *nobody).ravel() + drawn).astype(np.float64)
 
-    monkeypatch.setattr("shoal.queries.gate.live.LiveCurator._block_totals", half)
+    monkeypatch.setattr(BlockMeans, "noisy", half)
     assert not audit_answers(model, 2, fits=120, seed=0).passed

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from shoal.cli import main
 from shoal.queries import LiveCurator
+from shoal.queries.questions import Sums
 
 
 @pytest.fixture
@@ -304,15 +305,15 @@ def test_a_tampered_release_fails(trips, tmp_path):
 
 
 def test_an_interrupt_leaves_no_half_release_and_says_what_was_spent(trips, tmp_path, monkeypatch):
-    real, asked = LiveCurator._totals, []
+    real, asked = LiveCurator._noisy, []
 
-    def pressed(self, *args):
-        asked.append(1)
+    def pressed(self, question, *args):
+        asked.extend([question] if isinstance(question, Sums) else [])
         if len(asked) == 3:
             raise KeyboardInterrupt
-        return real(self, *args)
+        return real(self, question, *args)
 
-    monkeypatch.setattr(LiveCurator, "_totals", pressed)
+    monkeypatch.setattr(LiveCurator, "_noisy", pressed)
     args = ["--k", 3, "--epsilon", 1, *BOUNDS, "--algorithm", "lloyd", "--max-iter", 4]
     refused(tmp_path, "0.75", "fit", trips, *args, "--out", tmp_path / "release", code=130)
 

@@ -9,7 +9,8 @@ from shoal.algorithms.sample_aggregate import SampleAggregate
 from shoal.domain import STEPS
 from shoal.errors import InvalidInput
 from shoal.mechanisms import SeededEntropy
-from shoal.queries.questions.blocks import BlockMeans, draw_blocks, exact_block_totals
+from shoal.queries.questions.block_task import draw_blocks, exact_block_totals
+from shoal.queries.questions.blocks import BlockMeans
 
 
 def question(n_blocks, k=2, d=2):

@@ -11,7 +11,7 @@ from scipy import stats
 from shoal.domain import STEPS, Bounds, Domain
 from shoal.errors import InvalidInput
 from shoal.queries import Cubes, Grid, Projected, Projection, Voronoi
-from shoal.queries.questions.sparse import exact_cells
+from shoal.queries.questions.occupied import exact_cells
 from shoal.queries.statistics.aggregates import exact_count
 
 value = st.sampled_from([-1.0, 1.0, 0.0, -0.5, 0.5, 1 / STEPS, -1 / STEPS, np.nan, 7.0]) | st.floats(

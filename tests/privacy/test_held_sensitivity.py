@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.algorithms.coreset.coreset import schedule
-from shoal.audit.choices import choice_probabilities
 from shoal.domain import STEPS, Chunk, Unit
 from shoal.queries import BoxCount, GoodRadius, Region, Windows, WindowSize
-from shoal.queries.laws.choices import design_choice
+from shoal.queries.laws.choices import choice_probabilities, design_choice
 from shoal.queries.losses.cluster_cost import WIDTH
 from shoal.queries.questions.materialised import exact_without_nearest
 

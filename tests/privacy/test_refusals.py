@@ -29,9 +29,9 @@ from shoal.queries import (
 )
 from shoal.queries.kernels import relative as relative_kernels
 from shoal.queries.laws.choices import design_choice
+from shoal.queries.laws.growth import design_growth
 from shoal.queries.laws.noise import BALL_NOISES, design
 from shoal.queries.losses.windows import BoxCount, Windows, WindowSize
-from shoal.queries.partitions.trees import design_growth
 from shoal.queries.statistics.aggregates import Change
 
 CELLS = Voronoi(np.array([[-0.5, -0.5], [0.5, 0.5], [0.0, 0.0]]))

@@ -123,7 +123,7 @@ def test_the_gate_chooses_by_the_law_it_charges_for(behind_gate, neighbours):
     losses = losses_of(Domain(Bounds.parse((-1, 1), 2)), X, None, SETS)
     curator = behind_gate(X, epsilon=3000.0, delta=1e-6, unit=unit)
     draws = [int(curator.select(ClusterCost(SETS), cost=Fraction(1, 2000))[0]) for _ in range(1500)]
-    law = curator.choice_law(curator.transcript.entries[0].question)
+    law = curator.law(curator.transcript.entries[0].question)
     expected = exponential_law(losses, law.rate)
     assert np.bincount(draws, minlength=3) / 1500 == pytest.approx(expected, abs=0.06)
     # Every neighbour of this table on a few points: the loss of the drawn rate is within the charge.

@@ -124,7 +124,7 @@ def test_the_gate_chooses_by_the_law_it_charges_for(behind_gate, neighbours):
     X = np.array([[-0.9], [-0.8], [-0.3], [0.9], [0.2]])
     curator = behind_gate(X, epsilon=3000.0, delta=1e-6, unit=Unit(neighbours))
     drawn = np.array([curator.select_each(CHOICE, cost=Fraction(1, 2000)) for _ in range(1500)])
-    law = curator.choice_law(curator.transcript.entries[0].question)
+    law = curator.law(curator.transcript.entries[0].question)
     losses = losses_of(curator.domain, X, None, CHOICE)
     for cell in range(2):
         expected = law_of(losses[cell], law.rate)

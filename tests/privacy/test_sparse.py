@@ -16,7 +16,7 @@ from shoal.errors import BudgetExceeded, InvalidInput
 from shoal.mechanisms import SeededEntropy, discrete_laplace, laplace_log_pmf
 from shoal.queries import Grid, RehearsalCurator, ReplayCurator, Transcript
 from shoal.queries.gate.codec import digest, from_plain, plain
-from shoal.queries.questions.sparse import Occupied, draw, exact_cells, merge, threshold_for
+from shoal.queries.questions.occupied import Occupied, draw, exact_cells, merge, threshold_for
 
 ONE = Fraction(1)
 COUNTS = np.array([0, 2, 0, 0, 5, 1, 0, 0, 0])

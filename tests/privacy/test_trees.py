@@ -14,8 +14,9 @@ from shoal.errors import InvalidBudget, InvalidInput
 from shoal.mechanisms import SeededEntropy
 from shoal.queries import Tree
 from shoal.queries.kernels.relative import tree_keys
-from shoal.queries.partitions import trees
-from shoal.queries.partitions.trees import GrowthLaw, design_growth, exact_tree_cells
+from shoal.queries.laws import growth
+from shoal.queries.laws.growth import GrowthLaw, design_growth
+from shoal.queries.partitions.trees import exact_tree_cells
 
 
 def chance_to_split(biased, rate):
@@ -215,7 +216,7 @@ def test_a_tree_does_not_depend_on_how_much_is_counted_in_a_pass(counted, monkey
         return law.grow(SeededEntropy(1), lambda *what: exact_tree_cells(AXES, *what, Chunk(rows)), 6)
 
     usual = grown()
-    monkeypatch.setattr(trees, "_MOST_COUNTED", counted)
+    monkeypatch.setattr(growth, "_MOST_COUNTED", counted)
     for one, other in zip(usual, grown(), strict=True):
         assert np.array_equal(one, other)
     assert len(usual[0]) > 10

@@ -22,7 +22,8 @@ from shoal.queries import (
     WindowSize,
 )
 from shoal.queries.losses.windows import summed_area
-from shoal.queries.questions.materialised import exact_sum, exact_without_nearest
+from shoal.queries.questions.base import exact_sum
+from shoal.queries.questions.materialised import exact_without_nearest
 from shoal.queries.statistics.aggregates import Box
 
 lattice = st.integers(-STEPS, STEPS) | st.sampled_from([-STEPS, 0, STEPS])

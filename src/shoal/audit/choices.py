@@ -18,86 +18,14 @@ from shoal.audit.laws import LEVEL, Check, LawAudit
 from shoal.audit.sights import Floats
 from shoal.domain import Unit
 from shoal.mechanisms import Entropy, SystemEntropy
-from shoal.queries.laws.choices import ChoiceLaw, design_choice
+from shoal.queries.laws.choices import ChoiceLaw, choice_probabilities, design_choice
 from shoal.queries.losses.cluster_cost import WIDTH
 
 Steps: TypeAlias = npt.NDArray[np.int64]
 Chooser: TypeAlias = Callable[[Entropy, Steps], Steps]
 
-# Of more candidates the integral is not done exactly but to rounding.
-_FEW = 64
 # Cells in which fewer are expected are joined.
 RARE = 10
-
-
-def choice_probabilities(law: str, rate: Fraction, losses: Steps) -> Floats:
-    """Return the probability of every candidate in one choice.
-
-    Permute and flip picks i with probability q_i times the integral over u in [0, 1] of the product of
-    1 - u q_j over all other j, where q = exp(-rate (loss - least)): a polynomial, so Gauss's rule is exact.
-
-    Examples
-    --------
-    >>> choice_probabilities("permute and flip", Fraction(1), np.array([0, 0, 50])).round(3)
-    array([0.5, 0.5, 0. ])
-    >>> choice_probabilities("exponential mechanism", Fraction(1), np.array([0, 1])).round(3)
-    array([0.731, 0.269])
-    """
-    q = np.exp(-float(rate) * (losses - losses.min()))
-    if law == "exponential mechanism":
-        return np.asarray(q / q.sum())
-    if len(q) > _FEW:
-        return _permute_and_flip_of_many(q)
-    nodes, weights = np.polynomial.legendre.leggauss(len(q) // 2 + 1)
-    u = (nodes + 1) / 2
-    factors = 1 - u[:, np.newaxis] * q
-    others = np.stack([np.delete(factors, i, axis=1).prod(axis=1) for i in range(len(q))], axis=1)
-    return np.asarray(q * (weights / 2 @ others))
-
-
-def _permute_and_flip_of_many(q: Floats) -> Floats:
-    """Return the same integral by Gauss's rule on panels that widen from 0, where the product falls first.
-
-    Candidates of the same loss are taken together. The product falls no faster than exp(-u sum(q)), so that
-    panels of half the width that remains, down to far below 1 / sum(q), leave an error below rounding.
-
-    Examples
-    --------
-    >>> q = np.exp(-np.arange(40) / 8)
-    >>> np.allclose(_permute_and_flip_of_many(q), choice_probabilities("permute and flip", Fraction(1, 8),
-    ...     np.arange(40)), rtol=1e-11)
-    True
-    """
-    values, place, often = np.unique(q, return_inverse=True, return_counts=True)
-    edges = np.append(0.0, 2.0 ** np.arange(-math.ceil(math.log2(64 * q.sum())), 1))
-    nodes, weights = np.polynomial.legendre.leggauss(32)
-    width = np.diff(edges)
-    u = (edges[:-1, np.newaxis] + width[:, np.newaxis] * (nodes + 1) / 2).ravel()
-    share = (width[:, np.newaxis] * weights / 2).ravel()
-    logs = np.log1p(-u[:, np.newaxis] * values)
-    others = np.exp((logs @ often)[:, np.newaxis] - logs)
-    return np.asarray((values * (share @ others))[place])
-
-
-def choice_loss(law: ChoiceLaw, before: Steps, after: Steps, chosen: Steps) -> float:
-    """Return the loss of choices one after another: the worst of every step, along the recorded ones."""
-    left, total = np.arange(len(before)), 0.0
-    for pick in chosen:
-        p, q = (choice_probabilities(law.law, law.rate, side[left]) for side in (before, after))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratios = np.abs(np.log(p) - np.log(q))
-        # What neither table ever chooses tells nothing.
-        step = float(np.nanmax(np.where((p > 1e-300) | (q > 1e-300), ratios, 0.0)))
-        total += step if law.currency == "epsilon" else _range_loss(p, q)
-        left = left[left != pick]
-    return total
-
-
-def _range_loss(p: Floats, q: Floats) -> float:
-    # Bounded range e costs e^2/8 (Cesar and Rogers 2021).
-    kept = (p > 1e-300) & (q > 1e-300)
-    ratios = np.log(p[kept]) - np.log(q[kept])
-    return math.pow(float(ratios.max() - ratios.min()), 2) / 8 if kept.any() else 0.0
 
 
 def audit_choice(
@@ -214,5 +142,5 @@ def worst_choice(law: ChoiceLaw, unit: Unit) -> float:
     for before in ((0, 0, 0), (0, 1, 4)):  # alike, and one that is hardly ever chosen
         losses = WIDTH * np.array(before)
         for change, order in itertools.product(changes, itertools.permutations(range(3), law.n)):
-            worst = max(worst, choice_loss(law, losses, losses + np.array(change), np.array(order)))
+            worst = max(worst, law.told_apart(losses, losses + np.array(change), np.array(order)))
     return worst

@@ -17,11 +17,9 @@ import numpy.typing as npt
 
 from shoal.accounting import budget_of
 from shoal.accounting.budget import Currency
-from shoal.audit.sights import Floats
 from shoal.domain import Unit
 from shoal.errors import LatticeTooCoarse
-from shoal.mechanisms import cylinder_core, gaussian_log_pmf, laplace_log_pmf
-from shoal.queries.laws.noise import BALL_NOISES, Block, Noise, NoiseLaw, design
+from shoal.queries.laws.noise import BALL_NOISES, Noise, NoiseLaw, design, log_law
 from shoal.queries.statistics.aggregates import Change
 
 Steps = npt.NDArray[np.int64]
@@ -68,55 +66,6 @@ class ExactLoss:
     def __str__(self) -> str:
         word = "holds" if self.passed else "leaks"
         return f"{word}: {self.what} loses {self.true:.6g} {self.currency}, charged {self.charged:.6g}"
-
-
-def log_law(blocks: tuple[Block, ...], points: Steps) -> Floats:
-    """Return the log probability, up to a constant, of integer noise vectors.
-
-    Examples
-    --------
-    >>> block = Block("linf", Fraction(1, 2), 2)
-    >>> log_law((block,), np.array([[0, 0], [1, -4]]))
-    array([ 0., -2.])
-    """
-    total, seen = np.zeros(len(points)), 0
-    for block in blocks:
-        part = points[:, seen : seen + block.n]
-        if block.law == "linf":
-            total += -float(block.parameter) * np.abs(part).max(axis=1)
-        elif block.law == "cylinder":
-            core = cylinder_core(block.parameter, block.n - block.extras, block.extras)
-            total += -float(block.parameter) * np.maximum(_radius(block, part), core)
-        elif block.law == "laplace":
-            total += laplace_log_pmf(part, block.parameter).sum(axis=1)
-        else:
-            total += gaussian_log_pmf(part, block.parameter).sum(axis=1)
-        seen += block.n
-    return total
-
-
-def most_lost(blocks: tuple[Block, ...], shifts: Steps) -> Floats:
-    """Return the largest log ratio over all outputs of a pure law and the same law shifted.
-
-    These laws fall off fastest from their peak; but a cylinder's falls only outside its core, and then by its
-    rate for each step of the radius.
-
-    Examples
-    --------
-    >>> block = Block("cylinder", Fraction(1, 2), 3, 1)
-    >>> most_lost((block,), np.array([[3, 4, 5], [1, 1, 0]]))
-    array([2.5, 1. ])
-    """
-    if blocks[0].law == "cylinder":
-        return np.asarray(float(blocks[0].parameter) * _radius(blocks[0], shifts))
-    return log_law(blocks, np.zeros_like(shifts)) - log_law(blocks, shifts)
-
-
-def _radius(block: Block, points: Steps) -> Floats:
-    """Return the integer radius of the smallest cylinder that holds each point."""
-    values, beside = np.split(points.astype(np.float64), [block.n - block.extras], axis=1)
-    length = np.ceil(np.sqrt((values**2).sum(axis=1)))
-    return np.asarray(np.maximum(length, np.abs(beside).max(axis=1, initial=0.0)))
 
 
 def changes_of_one_row(change: Change) -> Iterator[tuple[int, ...]]:

@@ -15,7 +15,7 @@ from scipy import stats
 from shoal.audit.laws import LEVEL, Check, LawAudit
 from shoal.audit.sights import Floats
 from shoal.mechanisms import Entropy, SystemEntropy, laplace_log_pmf
-from shoal.queries.questions.sparse import Occupied, draw
+from shoal.queries.questions.occupied import Occupied, draw
 
 Steps: TypeAlias = npt.NDArray[np.int64]
 Filter: TypeAlias = Callable[[Occupied, int, Fraction, int, Entropy], tuple[Steps, Steps]]

@@ -14,13 +14,12 @@ import numpy as np
 from scipy import stats
 
 from shoal.accounting import budget_of
-from shoal.audit.exact import most_lost
 from shoal.audit.sights import Floats
 from shoal.audit.uniforms import sharpness, uniforms
 from shoal.domain import STEPS, Unit
 from shoal.errors import InvalidInput
 from shoal.mechanisms import Entropy, SystemEntropy
-from shoal.queries.laws.noise import BALL_NOISES, NOISES, NoiseLaw, design
+from shoal.queries.laws.noise import BALL_NOISES, NOISES, NoiseLaw, design, most_lost
 from shoal.queries.statistics.aggregates import Change
 
 Sampler: TypeAlias = Callable[[Entropy, int], Any]

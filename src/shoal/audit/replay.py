@@ -6,24 +6,19 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.algorithms import Algorithm, Clustering
-from shoal.audit.pairs import Additive, totals
 from shoal.audit.sights import Fit
-from shoal.domain import Chunk, Domain
+from shoal.domain import Domain
 from shoal.errors import ReplayMismatch, ShoalError
 from shoal.queries import ReplayCurator, Transcript
 from shoal.queries.gate.codec import digest
 from shoal.queries.gate.live import AnsweringCurator
-from shoal.queries.questions import Hold
-from shoal.queries.questions.blocks import BlockMeans, exact_block_totals
+from shoal.queries.questions import Step
 from shoal.release.checks import replay as replay_release
 
 # What rows are overwritten with; nobody has this.
 SPOILT = 0.123
-# Blocks that are asked one by one.
-_BLOCKS = 30
 
 
 @dataclass(frozen=True)
@@ -87,46 +82,17 @@ def check_cells(transcript: Transcript, rows: Any, domain: Domain | None = None)
         If the totals of single rows do not add up to the total of all. Then one row more or less could
         change what other rows are counted as, and the noise is for one row's change only.
     """
-    public = domain or transcript.domain
+    public, curator = domain or transcript.domain, ReplayCurator(transcript)
     whole = public.encode(list(np.asarray(rows).T))
     for i, entry in enumerate(transcript):
         question = entry.question
-        if isinstance(question, BlockMeans):
-            _check_blocks(question, whole, public)
-        if isinstance(question, Hold):
+        if isinstance(question, Step):
             break  # which rows are taken away depends on the others, and is meant to
-        if not isinstance(question, Additive):
-            continue
-        singly = sum(totals(question, _one(whole, r), public) for r in range(whole.n_rows))
-        if not np.array_equal(singly, totals(question, whole, public)):
+        if not question.adds_up(whole, replace(curator.terms, domain=public)):
             raise ReplayMismatch(
                 f"question {i} ({question.describe()}) counts rows differently one by one: "
-                "a row's cell depends on its neighbours"
+                "what a row adds depends on other rows"
             )
-
-
-def _check_blocks(question: BlockMeans, rows: Chunk, domain: Domain) -> None:
-    """Ask for the centres of every block alone: they must be what they were among the others."""
-    rng = np.random.default_rng(rows.n_rows)
-    few = replace(question, n_blocks=min(question.n_blocks, _BLOCKS))
-    drawn = rng.integers(few.n_blocks, size=rows.n_rows)
-    seeds = rng.integers(2**63, size=few.n_blocks).astype(np.uint64)
-
-    def centres(inside: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
-        weights = None if rows.weights is None else rows.weights[inside]
-        return exact_block_totals(
-            few, rows.columns[:, inside], weights, drawn[inside], seeds, domain.column_scale
-        )
-
-    nobody = centres(drawn < 0)
-    singly = nobody + sum(centres(drawn == block) - nobody for block in range(few.n_blocks))
-    if not np.array_equal(singly, centres(drawn >= 0)):
-        raise ReplayMismatch(f"{question.describe()}: a block's centres depend on other blocks' rows")
-
-
-def _one(chunk: Chunk, row: int) -> Chunk:
-    weights = None if chunk.weights is None else chunk.weights[row : row + 1]
-    return Chunk(np.ascontiguousarray(chunk.columns[:, row : row + 1]), weights)
 
 
 def audit_replay(estimator: Any, rows: Any, seed: int | None = None) -> ReplayAudit:

@@ -41,7 +41,8 @@ def round_error(model: Any, scaled: Points, entry: Entry) -> dict[str, float]:
     want of rows are left out, as in the paper.
     """
     answer: Any = entry.answer
-    start = entry.question.partition.centres  # type: ignore[union-attr]
+    question: Any = entry.question
+    start = question.partition.centres
     labels = _nearest(scaled, start)
     k, d = start.shape
     counts, sums = _totals(labels, scaled, k)
@@ -69,7 +70,8 @@ def grid_error(model: Any, scaled: Points, entry: Entry) -> dict[str, float]:
     the distance to what the same cells would give without noise. `balanced_noise` is that for runs in which
     every group has at least half its equal share of rows. Centres of fewer rows than noise are left out.
     """
-    grid, answer = entry.question.partition, entry.answer  # type: ignore[union-attr]
+    question: Any = entry.question
+    grid, answer = question.partition, entry.answer
     if not (isinstance(grid, Grid) and isinstance(answer, NoisyCounts)):
         return {}
     centres, places = _scaled_centres(model), grid.centres()

@@ -12,37 +12,12 @@ import numpy as np
 
 from shoal.accounting import NoGuarantee
 from shoal.algorithms import REGISTRY, SYNOPSES, lookup, with_bounds
-from shoal.domain import STEPS
 from shoal.errors import InvalidRelease, MostlyNoise, ReplayMismatch
 from shoal.queries import (
-    AsPublished,
-    Chosen,
-    NoisyCounts,
-    NoisyMeans,
-    NoisySums,
-    NotPrivate,
     ReplayCurator,
-    SparseCounts,
     Transcript,
-    Tree,
 )
 from shoal.queries.gate.codec import digest, from_plain
-from shoal.queries.gate.transcript import Entry
-from shoal.queries.questions import (
-    Grow,
-    Histogram,
-    Hold,
-    Note,
-    PublicSeed,
-    Restore,
-    Select,
-    SelectEach,
-    SparseHistogram,
-    Sums,
-    WithoutNearest,
-)
-from shoal.queries.questions.blocks import BlockMeans
-from shoal.queries.questions.sparse import threshold_for
 from shoal.release.certificate import SHARED, Certificate
 from shoal.release.coreset import CoresetRelease, Part, coreset_files
 from shoal.release.files import ARRAYS, read_npz, to_files
@@ -102,62 +77,14 @@ def check_budget(transcript: Transcript) -> str:
 
 def check_answers(transcript: Transcript) -> str:
     """Check that answers have the shapes and the spread that the questions imply."""
-    curator, d = ReplayCurator(transcript), transcript.domain.n_columns
+    curator = ReplayCurator(transcript)
     for i, entry in enumerate(transcript.entries):
-        if not _fits(entry, curator, d):
-            raise InvalidRelease(f"answer {i} is not one to {entry.question.describe()}")
-        curator = curator.after(entry.question)
+        question, answer = entry.question, entry.answer
+        known = isinstance(answer, question.answers)
+        if not known or not question.fits(answer, curator.law(question), curator.terms):
+            raise InvalidRelease(f"answer {i} is not one to {question.describe()}")
+        curator = curator.after(question)
     return f"{len(transcript.entries)} answers have the shapes and the spread that the questions imply"
-
-
-def _fits(entry: Entry, curator: ReplayCurator, d: int) -> bool:
-    match entry.question, entry.answer:
-        case Histogram(partition, cost), NoisyCounts(counts, sd):
-            return _shaped(counts, partition.n_cells) and _close(sd, curator.count_sd(cost=cost))
-        case SparseHistogram(grid, _, spurious) as question, SparseCounts(cells, counts, sd, threshold):
-            law = curator.law(question)
-            return (
-                threshold == threshold_for(grid.n_cells, law.blocks[0].parameter, spurious)
-                and _shaped(counts, len(cells))
-                and bool((counts >= threshold).all() and (np.diff(cells) > 0).all())
-                and bool(((cells >= 0) & (cells < grid.n_cells)).all())
-                and _close(sd, law.sd[0])
-            )
-        case Sums(partition, of, cost, noise), NoisySums() as answer:
-            spread = curator.noise_sd(of=of, cost=cost, noise=noise)
-            body = of.change(d)
-            return (
-                _shaped(answer.sums, partition.n_cells, body.n_values)
-                and _shaped(answer.counts, partition.n_cells)
-                and _close((answer.sum_sd, answer.count_sd), spread)
-                and (answer.costs is not None) == (answer.cost_sd is not None) == ("cost" in body.extras)
-                and (answer.costs is None or _shaped(answer.costs, partition.n_cells))
-            )
-        case BlockMeans() as question, NoisyMeans(means, sd):
-            scale = question.half / (STEPS * question.n_blocks)
-            inside = (means >= question.lower).all() and (means <= question.upper).all()
-            announced = _close(sd, curator.law(question).sd[0] * scale)
-            return _shaped(means, *question.reference.shape) and bool(inside) and announced
-        case Select(loss, _, n), Chosen(indices):
-            within = _shaped(indices, n) and bool(((indices >= 0) & (indices < loss.n_candidates)).all())
-            return within and len(np.unique(indices)) == n
-        case SelectEach(loss), Chosen(indices):
-            return _shaped(indices, loss.n_cells) and bool(
-                ((indices >= 0) & (indices < loss.n_candidates)).all()
-            )
-        case AsPublished(_, k, rounds), NotPrivate(centres, visited):
-            return _shaped(centres, k, d) and _shaped(visited, rounds, k, d)
-        case Grow(axes), Tree() as tree:
-            return tree.axes == axes and tree.n_columns == d
-        case PublicSeed(), int() as seed:
-            return 0 <= seed < 2**128
-        case Hold() | WithoutNearest() | Restore() | Note(), int() as nothing:
-            return nothing == 0
-    return False
-
-
-def _shaped(values: Any, *shape: int) -> bool:
-    return values.shape == shape and bool(np.isfinite(values).all())
 
 
 def replay(release: Release) -> Release:

@@ -10,10 +10,10 @@ import hashlib
 import math
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from fractions import Fraction
 from functools import cache
-from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,7 @@ from shoal.queries.partitions.projections import Projected, ProjectedLoss
 from shoal.queries.partitions.region import Inside
 from shoal.queries.partitions.subcells import SubCells
 from shoal.queries.partitions.trees import Tree
+from shoal.queries.questions.base import WRITTEN_AS, Question
 from shoal.queries.statistics.aggregates import Offset, RowStat, Value, WithCost
 from shoal.queries.statistics.direction import Direction
 from shoal.queries.statistics.relative import Relative, Shells
@@ -47,6 +48,15 @@ MEMBERS: dict[type, tuple[type, ...]] = {
     CellLoss: (CoordinateMass, OffsetCost),
 }
 """Which values may stand for a protocol. A new kind of partition, statistic or loss is one name here."""
+
+
+@dataclass(frozen=True)
+class Follows:
+    """Says in an annotation that the type of a field is told by an attribute of an earlier one."""
+
+    field: str
+    attribute: str
+
 
 # The name of a value's class in its plain form: a word that no field can be called.
 TAG = "class"
@@ -73,7 +83,7 @@ def plain(value: Any, store: Arrays | None = None) -> Any:
     ['1/3', 'inf']
     """
     if is_dataclass(value) and not isinstance(value, type):
-        content = {f.name: plain(getattr(value, f.name), store) for f in fields(value)}
+        content = {_name(f): plain(getattr(value, f.name), store) for f in fields(value)}
         return {TAG: stored_name(type(value)), **content}
     if isinstance(value, np.ndarray):
         if store is None or 0 < value.size <= _LARGE:
@@ -124,6 +134,8 @@ def from_plain(wanted: Any, value: Any, store: Mapping[str, npt.NDArray[Any]] | 
         return value
     if wanted in MEMBERS:
         return _member(MEMBERS[wanted], value, store)
+    if (get_origin(wanted) or wanted) is Question:
+        return _member(tuple(Question.kinds.values()), value, store)
     if is_dataclass(wanted):
         return _frozen(wanted, value, store)
     origin, inner = get_origin(wanted), get_args(wanted)
@@ -150,13 +162,20 @@ def from_plain(wanted: Any, value: Any, store: Mapping[str, npt.NDArray[Any]] | 
 def _frozen(wanted: Any, value: Any, store: Mapping[str, npt.NDArray[Any]] | None) -> Any:
     if not isinstance(value, dict) or value.get(TAG) != stored_name(wanted):
         raise InvalidRelease(f"a {wanted.__name__} is wanted, got {_brief(value)}")
-    known = {f.name: f for f in fields(wanted)}
+    known = {_name(f): f for f in fields(wanted)}
     unknown = [name for name in value if name != TAG and name not in known]
     missing = [n for n, f in known.items() if n not in value and f.default is f.default_factory is MISSING]
     if unknown or missing:
         raise InvalidRelease(f"a {wanted.__name__} has no fields {unknown} and lacks fields {missing}")
     hints = _hints(wanted)
-    content = {n: from_plain(hints[n], v, store) for n, v in value.items() if n != TAG}
+    content: dict[str, Any] = {}
+    for name, known_field in known.items():
+        if name in value:
+            hint = hints[known_field.name]
+            if get_origin(hint) is Annotated:
+                follows = hint.__metadata__[0]
+                hint = getattr(content[follows.field], follows.attribute)
+            content[known_field.name] = from_plain(hint, value[name], store)
     return wanted(**content)
 
 
@@ -189,7 +208,12 @@ def _array(dtype: np.dtype[Any], value: Any, store: Mapping[str, npt.NDArray[Any
 
 @cache
 def _hints(wanted: type) -> dict[str, Any]:
-    return get_type_hints(wanted)
+    return get_type_hints(wanted, include_extras=True)
+
+
+def _name(field: Field[Any]) -> str:
+    """Return what a field is called in files and hashes: they outlive the names of the code."""
+    return str(field.metadata.get(WRITTEN_AS, field.name))
 
 
 def _checked(fits: bool, value: Any, result: Any, wanted: Any) -> Any:
@@ -256,7 +280,7 @@ def _feed(state: Any, value: Any) -> None:
     elif is_dataclass(value) and not isinstance(value, type):
         state.update(f"{stored_name(type(value))}(".encode())
         for f in fields(value):
-            state.update(f"{f.name}=".encode())
+            state.update(f"{_name(f)}=".encode())
             _feed(state, getattr(value, f.name))
         state.update(b")")
     elif isinstance(value, dict):

@@ -6,23 +6,23 @@ from abc import ABC, abstractmethod
 from copy import copy
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from shoal.accounting import Budget, Charge, NoGuarantee, round_down
-from shoal.domain import STEPS, Bounds, Domain, to_steps
-from shoal.errors import InvalidBudget, InvalidInput
-from shoal.queries.laws.choices import ChoiceLaw, design_choice
-from shoal.queries.laws.noise import Noise, NoiseLaw, design
+from shoal.accounting import Budget, Charge
+from shoal.domain import Bounds, Domain, to_steps
+from shoal.errors import InvalidInput
+from shoal.queries.laws.noise import Noise
 from shoal.queries.losses.cell_losses import CellLoss
 from shoal.queries.losses.cluster_cost import Loss
-from shoal.queries.losses.windows import HeldLoss
 from shoal.queries.partitions.cells import Grid, Keyed, Partition
-from shoal.queries.partitions.trees import GrowthLaw, Tree, check_axes, design_growth
+from shoal.queries.partitions.trees import Tree
 from shoal.queries.questions import (
-    Free,
+    AnyQuestion,
+    AsPublished,
+    BlockMeans,
     Grow,
     Histogram,
     Hold,
@@ -35,20 +35,15 @@ from shoal.queries.questions import (
     SparseHistogram,
     Step,
     Sums,
+    Terms,
     WithoutNearest,
 )
-from shoal.queries.questions.answers import (
-    Chosen,
-    NoisyCounts,
-    NoisyMeans,
-    NoisySums,
-    NotPrivate,
-    SparseCounts,
-)
-from shoal.queries.questions.blocks import BlockMeans
-from shoal.queries.questions.materialised import check_grid
-from shoal.queries.questions.published import AsPublished
-from shoal.queries.statistics.aggregates import Change, RowStat, Value
+from shoal.queries.questions.answers import NoisyCounts, NoisyMeans, NoisySums, NotPrivate, SparseCounts
+from shoal.queries.questions.base import Tally
+from shoal.queries.statistics.aggregates import RowStat, Value
+
+L = TypeVar("L")
+A = TypeVar("A")
 
 
 class Curator(ABC):
@@ -71,6 +66,12 @@ class Curator(ABC):
         self._portion = Fraction(1)
         self._holds = False
         self._used_up = False
+        self._tally: Tally = {}
+
+    @property
+    def terms(self) -> Terms:
+        """What is public here: what the law and the price of a question depend on."""
+        return Terms(self.domain, self.budget, self._holds)
 
     def within(self, bounds: Bounds, portion: Fraction) -> Self:
         """Return a curator of the same rows clipped to other public bounds, with a portion of the budget.
@@ -86,6 +87,7 @@ class Curator(ABC):
             raise InvalidInput("rows that are held cannot be put within other bounds; do that first")
         inner = self._rebound(replace(self.domain, bounds=bounds))
         inner._portion = self._portion * portion
+        inner._tally = {}  # cells of another lattice are charged apart
         return inner
 
     def hold(self, grid: Grid | None = None) -> Self:
@@ -99,7 +101,6 @@ class Curator(ABC):
         grid : Grid, optional
             Move each row to the middle of its box, and keep only counts; powers of 2 a side.
         """
-        check_grid(grid, self.domain.n_columns)
         return self._turn(Hold(grid))
 
     def without_nearest(self, centre: npt.NDArray[np.float64], n: int) -> Self:
@@ -114,18 +115,10 @@ class Curator(ABC):
         n : int
             How many; all, if there are fewer.
         """
-        if not self._holds:
-            raise InvalidInput("rows can be taken only from a curator that holds them: call hold() first")
-        if np.shape(centre) != (self.domain.n_columns,) or n < 0:
-            raise InvalidInput(
-                f"{n} rows nearest to a point of shape {np.shape(centre)} cannot be taken away"
-            )
         return self._turn(WithoutNearest(to_steps(np.asarray(centre, dtype=np.float64)), n))
 
     def restored(self) -> Self:
         """Return a curator of all rows that were held, none taken away. Free, and uses this one up."""
-        if not self._holds:
-            raise InvalidInput("there is nothing to restore: this curator holds no rows")
         return self._turn(Restore())
 
     def _turn(self, step: Step) -> Self:
@@ -135,13 +128,13 @@ class Curator(ABC):
         self._used_up = True
         return inner
 
-    def after(self, question: Question) -> Self:
+    def after(self, question: AnyQuestion) -> Self:
         """Return the curator that answers what follows a question in a transcript. Free and public."""
-        if not isinstance(question, Step):
-            return self
         inner = copy(self)
-        inner._holds = True
-        inner.domain = replace(self.domain, max_weight=None)
+        inner._tally = question.tally(self.terms, self._tally)
+        if isinstance(question, Step):
+            inner._holds, inner._tally = True, {}
+            inner.domain = replace(self.domain, max_weight=None)
         return inner
 
     def histogram(self, partition: Partition, *, cost: Fraction) -> NoisyCounts:
@@ -154,8 +147,7 @@ class Curator(ABC):
         cost : Fraction
             Share of the budget.
         """
-        answer: NoisyCounts = self._ask(Histogram(partition, self._portion * cost))
-        return answer
+        return self._ask(Histogram(partition, self._portion * cost))
 
     def sparse_histogram(self, partition: Keyed, *, cost: Fraction, spurious: float) -> SparseCounts:
         """Count the rows of every cell, and keep the cells whose noisy count is large.
@@ -172,8 +164,7 @@ class Curator(ABC):
         spurious : float
             About how many empty cells may be kept: the more, the lower is the threshold.
         """
-        answer: SparseCounts = self._ask(SparseHistogram(partition, self._portion * cost, spurious))
-        return answer
+        return self._ask(SparseHistogram(partition, self._portion * cost, spurious))
 
     def sums(
         self, partition: Partition, *, of: RowStat | None = None, cost: Fraction, noise: Noise | None = None
@@ -192,8 +183,7 @@ class Curator(ABC):
             The law of the noise. If not given it is Gaussian for budgets with delta; for pure ones it is a
             cylinder where values lie in a ball, and else L-infinity.
         """
-        answer: NoisySums = self._ask(Sums(partition, of or Value(), self._portion * cost, noise))
-        return answer
+        return self._ask(Sums(partition, of or Value(), self._portion * cost, noise))
 
     def select(self, loss: Loss, *, cost: Fraction, n: int = 1) -> npt.NDArray[np.int64]:
         """Choose candidates of small loss, and return their indices in the order they were chosen.
@@ -207,8 +197,7 @@ class Curator(ABC):
         n : int
             How many different ones; each is chosen from those that are left.
         """
-        answer: Chosen = self._ask(Select(loss, self._portion * cost, n))
-        return answer.indices
+        return self._ask(Select(loss, self._portion * cost, n)).indices
 
     def select_each(self, loss: CellLoss, *, cost: Fraction) -> npt.NDArray[np.int64]:
         """Choose one candidate of small loss in every cell, and return their indices.
@@ -222,8 +211,7 @@ class Curator(ABC):
         cost : Fraction
             Share of the budget, of all cells together.
         """
-        answer: Chosen = self._ask(SelectEach(loss, self._portion * cost))
-        return answer.indices
+        return self._ask(SelectEach(loss, self._portion * cost)).indices
 
     def blocks(
         self,
@@ -250,10 +238,7 @@ class Curator(ABC):
             The law of the noise.
         """
         lower, upper = within
-        answer: NoisyMeans = self._ask(
-            BlockMeans(n_blocks, reference, lower, upper, self._portion * cost, noise)
-        )
-        return answer
+        return self._ask(BlockMeans(n_blocks, reference, lower, upper, self._portion * cost, noise))
 
     def grow(self, axes: tuple[int, ...], *, cost: Fraction) -> Tree:
         """Halve the domain again and again where rows are many, and return the boxes.
@@ -268,8 +253,7 @@ class Curator(ABC):
         cost : Fraction
             Share of the budget.
         """
-        answer: Tree = self._ask(Grow(axes, self._portion * cost))
-        return answer
+        return self._ask(Grow(axes, self._portion * cost))
 
     def as_published(self, task: AsPublished) -> NotPrivate:
         """Run an algorithm as it was published, without privacy. Refused wherever a guarantee is asked for.
@@ -279,8 +263,7 @@ class Curator(ABC):
         task : AsPublished
             One that the gate knows: code to run on rows is never handed in.
         """
-        answer: NotPrivate = self._ask(task)
-        return answer
+        return self._ask(task)
 
     def note(self, text: str) -> None:
         """Write down what was chosen from public and released values, and why: the certificate shows it."""
@@ -294,87 +277,28 @@ class Curator(ABC):
         self, *, of: RowStat | None = None, cost: Fraction, noise: Noise | None = None
     ) -> tuple[float, float]:
         """Return the standard deviations of a sum and of a count that `sums` would give. Free and public."""
-        stat = of or Value()
-        change = self._change(stat)
-        scale = self._law(change, self._portion * cost, noise).sd / change.width * self._weight
-        return float(scale[0] * stat.unit), float(scale[change.n_values])
+        question = Sums(Grid.whole(self.domain.n_columns), of or Value(), self._portion * cost, noise)
+        return question.sd(self.law(question), self.terms)
 
     def count_sd(self, *, cost: Fraction) -> float:
         """Return the standard deviation of a count that `histogram` would give. Free and public."""
-        change = self._change(None)
-        return float(self._law(change, self._portion * cost, None).sd[0] / change.width * self._weight)
+        question = Histogram(Grid.whole(self.domain.n_columns), self._portion * cost)
+        return question.sd(self.law(question), self.terms)
 
-    def law(self, question: Histogram | SparseHistogram | Sums | BlockMeans) -> NoiseLaw:
-        """Return the noise that a question is answered with. Free and public."""
-        if isinstance(question, BlockMeans):
-            return self._law(question.change(), question.cost, question.noise)
-        if isinstance(question, SparseHistogram):
-            return self._law(self._change(None), question.cost, "laplace")
-        of, noise = (question.of, question.noise) if isinstance(question, Sums) else (None, None)
-        return self._law(self._change(of), question.cost, noise)
+    def law(self, question: Question[L, Any, Any]) -> L:
+        """Return how a question is answered: its noise, or how candidates are chosen. Free and public."""
+        return question.law(self.terms)
 
-    def choice_law(self, question: Select | SelectEach) -> ChoiceLaw:
-        """Return how a question's candidates are chosen, in every cell if it has cells. Free and public."""
-        share = self._share(question.cost)
-        if isinstance(question, SelectEach):
-            return design_choice(1, share, self.budget.currency, self.domain.unit)
-        if not 1 <= question.n <= question.loss.n_candidates:
-            raise InvalidInput(f"{question.n} of {question.loss.n_candidates} candidates cannot be chosen")
-        unit = self.domain.unit
-        counted = question.loss.counted(unit) if isinstance(question.loss, HeldLoss) else unit
-        return design_choice(question.n, share, self.budget.currency, counted)
-
-    def growth_law(self, question: Grow) -> GrowthLaw:
-        """Return how a tree's boxes are chosen to be halved. Free and public."""
-        check_axes(question.axes, self.domain.n_columns)
-        width = self._change(None).width
-        return design_growth(width, self._share(question.cost), self.budget.currency, self.domain.unit)
-
-    def price(self, question: Question) -> Charge | None:
+    def price(self, question: AnyQuestion) -> Charge | None:
         """Return what a question is charged, None for what is free. Free and public."""
-        if isinstance(question, Free):
-            return None
-        if isinstance(question, AsPublished):
-            if not isinstance(self.budget, NoGuarantee):
-                raise InvalidBudget(
-                    f"{question.describe()}; it cannot be had where {self.budget.describe()} is promised"
-                )
-            return None
-        return self._law_of(question).charge(question.describe())
-
-    def _law_of(
-        self, question: Histogram | SparseHistogram | Sums | BlockMeans | Select | SelectEach | Grow
-    ) -> NoiseLaw | ChoiceLaw | GrowthLaw:
-        match question:
-            case Select() | SelectEach():
-                return self.choice_law(question)
-            case Grow():
-                return self.growth_law(question)
-            case _:
-                return self.law(question)
-
-    @property
-    def _weight(self) -> float:
-        return 1.0 if self.domain.max_weight is None else self.domain.max_weight
-
-    def _change(self, of: RowStat | None) -> Change:
-        # One row changes one count by one, or by its share of the largest weight.
-        weighted = self.domain.max_weight is not None
-        count = Change(width=STEPS if weighted else 1, n_values=0)
-        return replace(count if of is None else of.change(self.domain.n_columns), weighted=weighted)
-
-    def _law(self, change: Change, cost: Fraction, noise: Noise | None) -> NoiseLaw:
-        return design(change, self._share(cost), self.budget.currency, self.domain.unit, noise)
-
-    def _share(self, cost: Fraction) -> Fraction:
-        if not isinstance(cost, Fraction) or not 0 < cost <= 1:
-            raise InvalidBudget(f"a cost of {cost!r} is not a Fraction above 0 and at most 1 of the budget")
-        return round_down(self.budget.amount * cost)
+        terms = self.terms
+        question.check(terms)
+        return question.charge(question.law(terms), terms, self._tally)
 
     @abstractmethod
     def _rebound(self, domain: Domain) -> Self:
         """Return a curator of the same rows on another lattice."""
 
     @abstractmethod
-    def _ask(self, question: Question) -> Any:
+    def _ask(self, question: Question[Any, Any, A]) -> A:
         """Answer a question: from rows, or from a transcript."""

@@ -2,37 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Self
-
-import numpy as np
-import numpy.typing as npt
+from typing import Self, TypeVar
 
 from shoal.accounting import Budget, Charge
 from shoal.domain import Domain
-from shoal.queries.gate.live import AnsweringCurator, Kept, Steps
-from shoal.queries.laws.choices import ChoiceLaw
-from shoal.queries.laws.noise import NoiseLaw
-from shoal.queries.partitions.trees import GrowthLaw
-from shoal.queries.questions import (
-    Grow,
-    Histogram,
-    Hold,
-    Question,
-    Restore,
-    Select,
-    SelectEach,
-    SparseHistogram,
-    Sums,
-    WithoutNearest,
-)
-from shoal.queries.questions.answers import NotPrivate
-from shoal.queries.questions.blocks import BlockMeans
-from shoal.queries.questions.published import AsPublished
-from shoal.queries.questions.sparse import rehearsed
-from shoal.queries.statistics.aggregates import Change
+from shoal.queries.gate.live import AnsweringCurator
+from shoal.queries.questions import AnyQuestion, Question, Step, Terms
 
-# A rehearsal makes up 2^10 boxes at most.
-_MOST_REHEARSED_LEVELS = 10
+L = TypeVar("L")
+N = TypeVar("N")
+A = TypeVar("A")
 
 
 class RehearsalCurator(AnsweringCurator):
@@ -54,53 +33,17 @@ class RehearsalCurator(AnsweringCurator):
 
     def __init__(self, domain: Domain, budget: Budget, rows: float, *, n_rows: int | None = None) -> None:
         super().__init__(domain, budget, n_rows, "rehearsal: nothing drawn")
-        self._rows = self._held = rows
+        self._rows = self._whole = rows
 
-    def after(self, question: Question) -> Self:
+    def after(self, question: AnyQuestion) -> Self:
         """Return the curator that answers what follows, with some of its rows taken away."""
         inner = super().after(question)
-        match question:
-            case Hold():
-                inner._held = self._rows
-            case WithoutNearest(_, n):
-                inner._rows = max(self._rows - n, 0.0)
-            case Restore():
-                inner._rows = self._held
+        if isinstance(question, Step):
+            inner._rows, inner._whole = question.follow_number(self._rows, self._whole)
         return inner
 
     def _pay(self, charge: Charge) -> None:
         """Nothing is spent."""
 
-    def _totals(self, question: Histogram | Sums, change: Change, law: NoiseLaw) -> Steps:  # noqa: ARG002
-        cells = question.partition.n_cells
-        totals = np.zeros((cells, change.dimension))
-        totals[:, change.n_values] = self._rows / cells * change.width
-        return totals
-
-    def _indices(self, question: Select | SelectEach, law: ChoiceLaw) -> npt.NDArray[np.int64]:
-        if isinstance(question, SelectEach):
-            return np.zeros(question.loss.n_cells, dtype=np.int64)
-        return np.arange(law.n, dtype=np.int64)
-
-    def _kept(self, question: SparseHistogram, law: NoiseLaw, threshold: int) -> Kept:  # noqa: ARG002
-        return rehearsed(question.partition.n_cells, self._rows)
-
-    def _block_totals(self, question: BlockMeans, law: NoiseLaw) -> Steps:  # noqa: ARG002
-        return np.zeros(question.reference.size)
-
-    def _boxes(self, question: Grow, law: GrowthLaw) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        # Even rows: a box is halved while its share of them is above the penalties.
-        levels = next(
-            (t for t in range(len(question.axes)) if self._rows / 2**t <= (t + 1) * law.penalty),
-            len(question.axes),
-        )
-        levels = min(levels, _MOST_REHEARSED_LEVELS)
-        starts = np.arange(2**levels, dtype=np.int64) << (len(question.axes) - levels)
-        return starts, np.full(len(starts), levels, dtype=np.int64)
-
-    def _published(self, question: AsPublished) -> NotPrivate:
-        shape = question.n_clusters, self.domain.n_columns
-        return NotPrivate(np.zeros(shape), np.zeros((question.rounds, *shape)))
-
-    def _seed(self) -> int:
-        return 0
+    def _noisy(self, question: Question[L, N, A], law: L, terms: Terms) -> N:
+        return question.rehearse(self._rows, law, terms)

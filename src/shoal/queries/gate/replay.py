@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from shoal.domain import Domain
 from shoal.errors import ReplayMismatch
@@ -11,6 +11,8 @@ from shoal.queries.gate.codec import digest
 from shoal.queries.gate.curator import Curator
 from shoal.queries.gate.transcript import Transcript
 from shoal.queries.questions import Question
+
+A = TypeVar("A")
 
 
 class ReplayCurator(Curator):
@@ -34,7 +36,7 @@ class ReplayCurator(Curator):
         inner.domain = domain
         return inner
 
-    def _ask(self, question: Question) -> Any:
+    def _ask(self, question: Question[Any, Any, A]) -> A:
         entry = next(self._entries, None)
         if entry is None:
             raise ReplayMismatch(f"the replay asks for {question.describe()} where the transcript has ended")
@@ -43,7 +45,8 @@ class ReplayCurator(Curator):
                 f"the replay asks for {question.describe()}, the transcript has {entry.question.describe()} "
                 "or the same with other arguments: the algorithm depends on more than its answers"
             )
-        return entry.answer
+        answer: A = entry.answer
+        return answer
 
     def finish(self) -> None:
         """Check that every recorded question was asked again."""

@@ -4,23 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Annotated, Any
 
 from shoal.accounting import Budget, Charge
 from shoal.domain import Domain
-from shoal.queries.gate.codec import digest
-from shoal.queries.partitions.trees import Tree
-from shoal.queries.questions import Note, Question
-from shoal.queries.questions.answers import (
-    Chosen,
-    NoisyCounts,
-    NoisyMeans,
-    NoisySums,
-    NotPrivate,
-    SparseCounts,
-)
-
-Answer: TypeAlias = NoisyCounts | SparseCounts | NoisySums | NoisyMeans | Chosen | NotPrivate | Tree | int
+from shoal.queries.gate.codec import Follows, digest
+from shoal.queries.questions import AnyQuestion, Note
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,14 +20,14 @@ class Entry:
     ----------
     question : Question
         What was asked.
-    answer : NoisyCounts, SparseCounts, NoisySums, NoisyMeans, Chosen, NotPrivate, Tree or int
-        The noisy answer, or the seed of public randomness.
+    answer : object
+        The noisy answer, of the class that the question names; or the seed of public randomness.
     charge : Charge, optional
         What it cost; None for public randomness.
     """
 
-    question: Question
-    answer: Answer
+    question: AnyQuestion
+    answer: Annotated[Any, Follows("question", "answers")]
     charge: Charge | None
 
 

@@ -28,7 +28,9 @@ from shoal.mechanisms import (
     cylinder_variance,
     discrete_gaussian,
     discrete_laplace,
+    gaussian_log_pmf,
     gaussian_variance,
+    laplace_log_pmf,
     laplace_variance,
     linf_noise,
     linf_variance,
@@ -123,11 +125,29 @@ class NoiseLaw:
         """Draw noise for every cell."""
         return np.concatenate([block.draw(entropy, cells) for block in self.blocks], axis=1)
 
+    def added(self, exact_totals: npt.NDArray[np.int64], entropy: Entropy) -> npt.NDArray[np.float64]:
+        """Add noise to exact totals, one line a cell."""
+        return np.asarray(exact_totals + self.draw(entropy, len(exact_totals)), dtype=np.float64)
+
     @property
     def sd(self) -> npt.NDArray[np.float64]:
         """Standard deviation of every coordinate, in integer steps; never 0, so that it can be divided by."""
         variances = np.array([v for block in self.blocks for v in block.variances], dtype=np.float64)
         return np.maximum(np.sqrt(variances), _LEAST_SD)
+
+    def shift_loss(self, shift: npt.NDArray[np.int64]) -> float:
+        """Return the exact loss where totals are shifted by this much, one line a cell.
+
+        Cells have independent noise.
+        """
+        if self.blocks[0].law == "gaussian":
+            sigmas = np.repeat([float(b.parameter) for b in self.blocks], [b.n for b in self.blocks])
+            return float(((shift / sigmas) ** 2).sum() / 2)
+        changed = shift[(shift != 0).any(axis=1)]
+        if not len(changed):
+            return 0.0
+        pure = float(most_lost(self.blocks, changed).sum())
+        return pure if self.currency == "epsilon" else pure**2 / 2
 
     def describe(self) -> str:
         """Name the law with its parameters."""
@@ -297,3 +317,52 @@ def sqrt_down(value: Fraction) -> Fraction:
     """Return the square root, rounded down."""
     bits = 80
     return Fraction(math.isqrt(math.floor(value * 4**bits)), 2**bits)
+
+
+def log_law(blocks: tuple[Block, ...], points: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """Return the log probability, up to a constant, of integer noise vectors.
+
+    Examples
+    --------
+    >>> block = Block("linf", Fraction(1, 2), 2)
+    >>> log_law((block,), np.array([[0, 0], [1, -4]]))
+    array([ 0., -2.])
+    """
+    total, seen = np.zeros(len(points)), 0
+    for block in blocks:
+        part = points[:, seen : seen + block.n]
+        if block.law == "linf":
+            total += -float(block.parameter) * np.abs(part).max(axis=1)
+        elif block.law == "cylinder":
+            core = cylinder_core(block.parameter, block.n - block.extras, block.extras)
+            total += -float(block.parameter) * np.maximum(_radius(block, part), core)
+        elif block.law == "laplace":
+            total += laplace_log_pmf(part, block.parameter).sum(axis=1)
+        else:
+            total += gaussian_log_pmf(part, block.parameter).sum(axis=1)
+        seen += block.n
+    return total
+
+
+def most_lost(blocks: tuple[Block, ...], shifts: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """Return the largest log ratio over all outputs of a pure law and the same law shifted.
+
+    These laws fall off fastest from their peak; but a cylinder's falls only outside its core, and then by its
+    rate for each step of the radius.
+
+    Examples
+    --------
+    >>> block = Block("cylinder", Fraction(1, 2), 3, 1)
+    >>> most_lost((block,), np.array([[3, 4, 5], [1, 1, 0]]))
+    array([2.5, 1. ])
+    """
+    if blocks[0].law == "cylinder":
+        return np.asarray(float(blocks[0].parameter) * _radius(blocks[0], shifts))
+    return log_law(blocks, np.zeros_like(shifts)) - log_law(blocks, shifts)
+
+
+def _radius(block: Block, points: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """Return the integer radius of the smallest cylinder that holds each point."""
+    values, beside = np.split(points.astype(np.float64), [block.n - block.extras], axis=1)
+    length = np.ceil(np.sqrt((values**2).sum(axis=1)))
+    return np.asarray(np.maximum(length, np.abs(beside).max(axis=1, initial=0.0)))

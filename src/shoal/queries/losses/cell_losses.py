@@ -11,10 +11,11 @@ from typing import Protocol
 
 import numpy as np
 
+from shoal._typing import Array, Integers
 from shoal.domain import STEPS, Chunk, to_steps
 from shoal.errors import InvalidInput
 from shoal.queries import kernels
-from shoal.queries.losses.cluster_cost import WIDTH, Floats, Integers
+from shoal.queries.losses.cluster_cost import WIDTH
 from shoal.queries.partitions.cells import Metric, Partition
 
 
@@ -76,8 +77,8 @@ class OffsetCost:
     """
 
     partition: Partition
-    anchors: Floats
-    candidates: Floats
+    anchors: Array
+    candidates: Array
     radius: float
 
     def __post_init__(self) -> None:
@@ -111,7 +112,7 @@ class OffsetCost:
         """The columns of a candidate."""
         return int(self.candidates.shape[2])
 
-    def reach(self, metric: Metric) -> Floats:
+    def reach(self, metric: Metric) -> Array:
         """Return H of every cell: a row within the radius of the anchor is not clipped.
 
         With p the largest distance of a candidate from the anchor, |x - y|^2 - |x - a|^2 is at most

@@ -11,15 +11,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal._typing import Array, Integers
 from shoal.domain import STEPS, Chunk, to_steps
 from shoal.errors import InvalidInput
 from shoal.queries import kernels
 from shoal.queries.partitions.cells import Metric
-
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 WIDTH = 2**20
 """The most that one row adds to a loss. Sums of 2^43 rows fit an int64."""
@@ -70,7 +67,7 @@ class ClusterCost:
     array([5, 1])
     """
 
-    sets: Floats
+    sets: Array
     squared: bool = True
 
     def __post_init__(self) -> None:

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shoal._typing import Array, Integers
 from shoal.domain import STEPS, Chunk, to_steps
 from shoal.errors import InvalidInput
 from shoal.queries import kernels
-from shoal.queries.losses.cluster_cost import WIDTH, Floats, Integers
+from shoal.queries.losses.cluster_cost import WIDTH
 from shoal.queries.partitions.cells import Labels, Metric, Partition
 from shoal.queries.statistics.aggregates import Change, exact_weighted
 
@@ -48,7 +49,7 @@ class CoordinateMass:
     """
 
     partition: Partition
-    origin: Floats
+    origin: Array
     taken: Integers
 
     def __post_init__(self) -> None:

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from shoal._typing import Array, Integers
 from shoal.domain import STEPS, Chunk, to_steps
 from shoal.errors import InvalidInput
 from shoal.queries import kernels
 from shoal.queries.kernels import reference
 from shoal.queries.losses.cluster_cost import WIDTH
 from shoal.queries.partitions.cells import Columns, Metric
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +44,8 @@ class SwapCost:
            [ 0.]])
     """
 
-    centres: Floats
-    candidates: Floats
+    centres: Array
+    candidates: Array
     squared: bool = True
 
     def __post_init__(self) -> None:
@@ -69,7 +67,7 @@ class SwapCost:
         """The columns of a centre."""
         return int(self.centres.shape[1])
 
-    def after(self, swap: int) -> Floats:
+    def after(self, swap: int) -> Array:
         """Return the centres after a swap."""
         leaves, enters = divmod(int(swap), len(self.candidates))
         centres = self.centres.copy()
@@ -107,7 +105,7 @@ def swap_costs(
     columns: Columns,
     centres: Integers,
     candidates: Integers,
-    metric: Floats,
+    metric: Array,
     scale: float,
     width: int,
     shares: npt.NDArray[np.int32] | None,

@@ -14,13 +14,12 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from shoal._typing import Integers
 from shoal.domain import STEPS, Chunk, Unit
 from shoal.errors import InvalidInput
 from shoal.queries.losses.cluster_cost import WIDTH
 from shoal.queries.partitions.cells import Metric
 from shoal.queries.partitions.region import Region
-
-Integers = npt.NDArray[np.int64]
 
 MOST_WINDOWS = 2**16
 """The most boxes of one size that are chosen from."""

@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal._typing import Array, Integers
 from shoal.domain import STEPS, to_steps
 from shoal.errors import InvalidInput
 from shoal.queries.partitions.cells import MOST_CELLS, Columns, Labels, Metric
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 # Half as wide as the domain at every level, down to two steps of the lattice.
 MOST_LEVELS = 20
@@ -51,7 +48,7 @@ class Cubes:
 
     n_columns: int
     active: tuple[Integers, ...] = ()
-    shift: Floats | None = None
+    shift: Array | None = None
 
     def __post_init__(self) -> None:
         if self.shift is not None:
@@ -126,7 +123,7 @@ class Cubes:
             raise InvalidInput(f"{self.n_cells} cells are too many to label one by one; use `keys`")
         return self.keys(columns).astype(np.int32)
 
-    def centres_of(self, keys: Integers) -> Floats:
+    def centres_of(self, keys: Integers) -> Array:
         """Return the middle of some children, or the nearest point of the domain."""
         places = np.zeros((1, self.n_columns), dtype=np.int64)
         halves = np.arange(self.n_columns)[::-1]

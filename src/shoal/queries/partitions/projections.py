@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from shoal._typing import Array
 from shoal.domain import STEPS, Chunk, to_steps
 from shoal.errors import InvalidInput
 from shoal.queries import kernels
@@ -18,8 +19,6 @@ from shoal.queries.kernels import reference
 from shoal.queries.losses.cluster_cost import Loss
 from shoal.queries.losses.windows import HeldLoss
 from shoal.queries.partitions.cells import Columns, Keyed, Labels, Metric, Partition
-
-Floats = npt.NDArray[np.float64]
 
 # Products of two lattice values are multiples of 2^-40: up to this they add up exactly in 53 bits.
 _MOST = 2**13
@@ -47,7 +46,7 @@ class Projection:
     array([[ 0.5, -0.5]], dtype=float32)
     """
 
-    matrix: Floats
+    matrix: Array
 
     def __post_init__(self) -> None:
         matrix = np.asarray(self.matrix, dtype=np.float64)
@@ -213,7 +212,7 @@ class ProjectedLoss:
         return f"{self.loss.describe()}, {self.projection.describe()}"
 
 
-def orthogonal(n_directions: int, n_columns: int, rng: np.random.Generator) -> Floats:
+def orthogonal(n_directions: int, n_columns: int, rng: np.random.Generator) -> Array:
     """Return random directions of length one, at right angles to each other; at most as many as columns.
 
     Gram and Schmidt twice over: elementwise arithmetic gives the same bits on every machine.

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from shoal._typing import Integers
 from shoal.domain import STEPS
 from shoal.errors import InvalidInput
 from shoal.queries.partitions.cells import Columns, Labels, Metric
-
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

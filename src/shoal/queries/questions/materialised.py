@@ -9,6 +9,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from shoal._typing import Integers
 from shoal.domain import STEPS, Chunk, Domain
 from shoal.errors import InvalidInput
 from shoal.mechanisms import Entropy, uniform_below
@@ -17,7 +18,6 @@ from shoal.queries.questions.source import Source
 from shoal.queries.statistics.aggregates import exact_count
 
 T = TypeVar("T")
-Integers = npt.NDArray[np.int64]
 
 MOST_BOXES = 2**24
 """More boxes than this are not counted one by one."""
@@ -32,11 +32,11 @@ class HeldRows:
     chunk: Chunk
     whole: Chunk
 
-    def reduce(self, partial: Callable[[Chunk], T], combine: Callable[[T, T], T]) -> T:  # noqa: ARG002
+    def reduce(self, partial: Callable[[Chunk], T], combine: Callable[[T, T], T]) -> T:
         """Apply `partial` to the one chunk."""
         return partial(self.chunk)
 
-    def within(self, domain: Domain) -> HeldRows:  # noqa: ARG002
+    def within(self, domain: Domain) -> HeldRows:
         """Refuse: what lies on one lattice cannot be put on another."""
         raise InvalidInput("rows that are held cannot be put within other bounds; do that first")
 
@@ -90,27 +90,6 @@ def _thinned(chunk: Chunk, entropy: Entropy) -> npt.NDArray[np.float32]:
 def _of_boxes(grid: Grid, counts: Integers) -> Chunk:
     full = np.flatnonzero(counts)
     return Chunk(np.ascontiguousarray(grid.centres_of(full).T, dtype=np.float32), counts=counts[full])
-
-
-def exact_sum(total: Callable[[Chunk], Integers], chunk: Chunk) -> Integers:
-    """Return a total that is additive over rows, for a chunk of which each row stands for many.
-
-    The rows whose count has a bit are summed and shifted by it: so every statistic that can be summed can be
-    summed with counts, and none has to know of them.
-
-    Examples
-    --------
-    >>> rows = Chunk(np.array([[0.5, -1.0]], dtype=np.float32), counts=np.array([3, 5]))
-    >>> exact_sum(lambda chunk: np.array([chunk.n_rows, round(chunk.columns.sum() * 2)]), rows)
-    array([ 8, -7])
-    """
-    if chunk.counts is None:
-        return total(chunk)
-    found = total(Chunk(chunk.columns[:, :0]))
-    for bit in range(int(chunk.counts.max(initial=0)).bit_length()):
-        has = (chunk.counts >> bit) & 1 == 1
-        found = found + (total(Chunk(np.ascontiguousarray(chunk.columns[:, has]))) << bit)
-    return found
 
 
 def exact_without_nearest(chunk: Chunk, centre: Integers, n: int, metric: Metric) -> Chunk:

@@ -8,16 +8,21 @@ is wrong with them is told in docs/proofs/published.md. Comments say what the pa
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from shoal.errors import InvalidInput
+from shoal._typing import Array
+from shoal.accounting import NoGuarantee
+from shoal.errors import InvalidBudget, InvalidInput
+from shoal.mechanisms import Entropy, public_seed
 from shoal.postprocess.weighted_kmeans import lloyd, plus_plus
 from shoal.queries.questions.answers import NotPrivate
+from shoal.queries.questions.base import Question, Tally, shaped
+from shoal.queries.questions.source import Source
+from shoal.queries.questions.terms import Terms
 
-Array = npt.NDArray[np.float64]
 Zones: TypeAlias = Literal["orientation", "sub-clusters"]
 
 # Directions tried before the whole convergent zone is taken; the papers do not say what if a zone is empty.
@@ -26,7 +31,7 @@ _INNER_ROUNDS = 20
 
 
 @dataclass(frozen=True)
-class AsPublished:
+class AsPublished(Question[None, NotPrivate, NotPrivate]):
     """Ask for the centres of an algorithm as it was published. There is no guarantee.
 
     Parameters
@@ -53,6 +58,8 @@ class AsPublished:
     sharpness: float
     dampening: float
 
+    answers: ClassVar = NotPrivate
+
     def __post_init__(self) -> None:
         if self.n_clusters < 1 or self.rounds < 1 or self.internal_k < 1:
             raise InvalidInput(f"{self}: at least 1 of each is wanted")
@@ -60,6 +67,36 @@ class AsPublished:
     def describe(self) -> str:
         """Say the question in a few words."""
         return f"{self.n_clusters} centres as published, zones by {self.zones}: no guarantee"
+
+    def law(self, terms: Terms) -> None:
+        """There is none."""
+
+    def charge(self, law: None, terms: Terms, tally: Tally) -> None:
+        """Refuse wherever anything is promised; where nothing is, nothing is charged."""
+        if not isinstance(terms.budget, NoGuarantee):
+            raise InvalidBudget(
+                f"{self.describe()}; it cannot be had where {terms.budget.describe()} is promised"
+            )
+
+    def noisy(self, source: Source, law: None, terms: Terms, entropy: Entropy) -> NotPrivate:
+        """Run it on all rows."""
+        chunks = source.reduce(lambda chunk: [chunk.columns], lambda a, b: [*a, *b])
+        exact_rows = np.concatenate(chunks, axis=1).T.astype(np.float64)
+        return self.exact_run(exact_rows, np.random.Generator(np.random.PCG64(public_seed(entropy))))
+
+    def rehearse(self, rows: float, law: None, terms: Terms) -> NotPrivate:
+        """Put all centres in the middle."""
+        shape = self.n_clusters, terms.n_columns
+        return NotPrivate(np.zeros(shape), np.zeros((self.rounds, *shape)))
+
+    def answer(self, noisy: NotPrivate, law: None, terms: Terms) -> NotPrivate:
+        """Hand it on."""
+        return noisy
+
+    def fits(self, answer: NotPrivate, law: None, terms: Terms) -> bool:
+        """Check the shapes."""
+        shape = self.n_clusters, terms.n_columns
+        return shaped(answer.centres, *shape) and shaped(answer.visited, self.rounds, *shape)
 
     def exact_run(self, rows: Array, rng: np.random.Generator) -> NotPrivate:
         """Run it on rows of shape (n, d)."""

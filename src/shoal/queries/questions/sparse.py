@@ -1,145 +1,121 @@
-"""Histograms of more cells than can be held: exactly the law of "noise every cell, keep the large ones".
-
-Cormode, Procopiuc, Srivastava and Tran 2012 filter like this; algorithm and proof: docs/proofs/grid.md. Only
-occupied cells are ever counted; how many empty ones the noise lifts over the threshold is one binomial draw.
-"""
+"""Which cells have many rows, and how many: of more cells than can be held."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-from decimal import ROUND_CEILING, Context, Decimal
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TypeAlias
+from functools import reduce as fold
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from shoal.domain import Chunk, Domain
+from shoal._typing import Integers
+from shoal.domain import Chunk
 from shoal.errors import InvalidInput
-from shoal.mechanisms import Entropy, binomial_tail, discrete_laplace, distinct_below, geometric_exp
+from shoal.mechanisms import Entropy
+from shoal.queries.laws.noise import NoiseLaw
 from shoal.queries.partitions.cells import Keyed
+from shoal.queries.questions.answers import SparseCounts
+from shoal.queries.questions.base import SHARE, Charged, close, shaped
+from shoal.queries.questions.blocks import check_loose
+from shoal.queries.questions.occupied import draw, exact_cells, gather, merge, threshold_for
+from shoal.queries.questions.source import Source
+from shoal.queries.questions.terms import Terms
 
-Integers: TypeAlias = npt.NDArray[np.int64]
+Kept: TypeAlias = tuple[Integers, npt.NDArray[np.generic]]
+"""Keys of the kept cells, sorted, and their noisy counts."""
 
 # The binomial is drawn by counting up to it, and every spurious cell takes memory.
 MOST_SPURIOUS = 1_000_000
 # A rehearsal makes up this many cells at most.
 _REHEARSED = 1000
+# For the audit, keys are folded to this many: the few rows of a canary hardly ever meet.
+_FOLDED = 2**20
 
 
 @dataclass(frozen=True, eq=False)
-class Occupied:
-    """Exact counts of the cells that have rows: never to leave the gate.
+class SparseHistogram(Charged[NoiseLaw, Kept, SparseCounts]):
+    """Ask which cells have many rows, and how many; about `spurious` empty cells come along."""
 
-    Parameters
-    ----------
-    cells : ndarray of int64
-        Keys, sorted.
-    counts : ndarray of int64
-        Rows of each, at least 1.
-    """
+    partition: Keyed
+    share: Fraction = field(metadata=SHARE)
+    spurious: float
 
-    cells: Integers
-    counts: Integers
+    answers: ClassVar = SparseCounts
 
+    def describe(self) -> str:
+        """Say the question in a few words."""
+        return f"large counts: {self.partition.describe()}"
 
-def exact_cells(partition: Keyed, chunk: Chunk) -> Occupied:
-    """Count the rows of a chunk in the cells that it has rows in."""
-    return Occupied(*np.unique(partition.keys(chunk.columns), return_counts=True))
+    def check(self, terms: Terms) -> None:
+        """Refuse held rows, weights, and cells that have no keys."""
+        check_loose(self.describe(), terms)
+        if self.partition.n_columns != terms.n_columns:
+            raise InvalidInput(
+                f"cells have {self.partition.n_columns} columns; the table has {terms.n_columns}"
+            )
+        self.partition.keys(np.empty((terms.n_columns, 0), dtype=np.float32))  # or says why there are none
+        if terms.domain.max_weight is not None:
+            raise InvalidInput(
+                "a sparse histogram counts rows, not weights: leave out sample_weight, or use a coarser grid"
+            )
+        if not 0 < self.spurious <= MOST_SPURIOUS:
+            raise InvalidInput(
+                f"spurious is {self.spurious!r}; it must be above 0 and at most {MOST_SPURIOUS}"
+            )
 
+    def law(self, terms: Terms) -> NoiseLaw:
+        """Return the noise of every cell, occupied or not."""
+        return terms.noise(terms.change(None), self.share, "laplace")
 
-def merge(one: Occupied, other: Occupied) -> Occupied:
-    """Add up the counts of two chunks, in memory for their cells alone."""
-    cells, place = np.unique(np.concatenate([one.cells, other.cells]), return_inverse=True)
-    counts = np.zeros(len(cells), dtype=np.int64)
-    np.add.at(counts, place, np.concatenate([one.counts, other.counts]))
-    return Occupied(cells, counts)
+    def threshold(self, law: NoiseLaw) -> int:
+        """Return the least noisy count that is kept."""
+        return threshold_for(self.partition.n_cells, law.blocks[0].parameter, self.spurious)
 
+    def noisy(self, source: Source, law: NoiseLaw, terms: Terms, entropy: Entropy) -> Kept:
+        """Count the occupied cells, and draw which cells are kept."""
+        cells, rate = self.partition, law.blocks[0].parameter
+        exact_parts = source.reduce(lambda chunk: [exact_cells(cells, chunk)], gather)
+        return draw(fold(merge, exact_parts), cells.n_cells, rate, self.threshold(law), entropy)
 
-def gather(parts: list[Occupied], more: list[Occupied]) -> list[Occupied]:
-    """Add parts, and merge those of like size: each cell is merged a few times, however many chunks come."""
-    found = list(parts)
-    for part in more:
-        found.append(part)
-        while len(found) > 1 and len(found[-2].cells) <= 2 * len(found[-1].cells):
-            last = found.pop()
-            found[-1] = merge(found[-1], last)
-    return found
+    def rehearse(self, rows: float, law: NoiseLaw, terms: Terms) -> Kept:
+        """Make up cells that lie evenly over the grid and share the rows."""
+        n_cells = self.partition.n_cells
+        n = min(n_cells, _REHEARSED)
+        # Python's integers: a key times their number leaves 64 bits.
+        cells = np.array([i * n_cells // n for i in range(n)], dtype=np.int64)
+        return cells, np.full(n, rows / n)
 
+    def answer(self, noisy: Kept, law: NoiseLaw, terms: Terms) -> SparseCounts:
+        """Tell which cells were kept."""
+        cells, counts = noisy
+        return SparseCounts(cells, counts.astype(np.float64), float(law.sd[0]), self.threshold(law))
 
-def threshold_for(n_cells: int, rate: Fraction, spurious: float) -> int:
-    """Return the least whole count that is kept, such that about `spurious` empty cells are.
-
-    It is a function of public values, and any whole number serves privacy: a rounding error could only change
-    how many empty cells are kept. A fraction would not do, as it would give empty cells values that no
-    occupied one can have. Decimal logarithms are the same on every machine, so that a replay finds it again.
-
-    Examples
-    --------
-    >>> threshold_for(5**10, Fraction(1), 25.0), threshold_for(4, Fraction(1), 100.0)
-    (13, 1)
-    """
-    exact = Context(prec=40, rounding=ROUND_CEILING)
-    ratio = exact.divide(Decimal(n_cells), exact.multiply(Decimal(2), Decimal(float(spurious))))
-    least = exact.divide(exact.multiply(exact.ln(ratio), Decimal(rate.denominator)), Decimal(rate.numerator))
-    return max(1, math.ceil(least))
-
-
-def check_sparse(partition: Keyed, spurious: float, domain: Domain) -> None:
-    """Refuse what cannot be answered, before anything is charged."""
-    if partition.n_columns != domain.n_columns:
-        raise InvalidInput(f"cells have {partition.n_columns} columns; the table has {domain.n_columns}")
-    partition.keys(np.empty((domain.n_columns, 0), dtype=np.float32))  # or says why there are none
-    if domain.max_weight is not None:
-        raise InvalidInput(
-            "a sparse histogram counts rows, not weights: leave out sample_weight, or use a coarser grid"
+    def fits(self, answer: SparseCounts, law: NoiseLaw, terms: Terms) -> bool:
+        """Check that cells are sorted, and their counts large."""
+        cells, counts = answer.cells, answer.counts
+        return (
+            answer.threshold == self.threshold(law)
+            and shaped(counts, len(cells))
+            and bool((counts >= answer.threshold).all() and (np.diff(cells) > 0).all())
+            and bool(((cells >= 0) & (cells < self.partition.n_cells)).all())
+            and close(answer.sd, law.sd[0])
         )
-    if not 0 < spurious <= MOST_SPURIOUS:
-        raise InvalidInput(f"spurious is {spurious!r}; it must be above 0 and at most {MOST_SPURIOUS}")
 
+    def exact_lines(self, rows: Chunk, terms: Terms) -> Integers:
+        """Count the cells, folded to a number that can be held."""
+        found = exact_cells(self.partition, rows)
+        size = min(self.partition.n_cells, _FOLDED)
+        counts = np.bincount(found.cells % size, weights=found.counts, minlength=size)
+        return counts.astype(np.int64)[:, np.newaxis]
 
-def draw(
-    exact: Occupied, n_cells: int, rate: Fraction, threshold: int, entropy: Entropy
-) -> tuple[Integers, Integers]:
-    """Return the kept cells, sorted, and their noisy counts.
-
-    Parameters
-    ----------
-    exact : Occupied
-        The cells with rows.
-    n_cells : int
-        All cells.
-    rate : Fraction
-        Of the discrete Laplace noise.
-    threshold : int
-        The least noisy count that is kept.
-    entropy : Entropy
-        Where noise comes from.
-    """
-    noisy = exact.counts + discrete_laplace(entropy, rate, len(exact.counts))
-    kept = noisy >= threshold
-    # Drawn among all cells, so that neither their number nor their places depend on rows; the noise of an
-    # occupied cell is its own.
-    lifted = distinct_below(entropy, n_cells, binomial_tail(entropy, n_cells, rate, threshold))
-    empty = lifted[~np.isin(lifted, exact.cells)]
-    # The discrete Laplace law at or above the threshold is the threshold and a geometric excess.
-    values = threshold + geometric_exp(entropy, rate, len(empty))
-    cells = np.concatenate([exact.cells[kept], empty])
-    # By key: the order must not tell empty cells from occupied ones.
-    order = np.argsort(cells)
-    return cells[order], np.concatenate([noisy[kept], values])[order]
-
-
-def rehearsed(n_cells: int, rows: float) -> tuple[Integers, npt.NDArray[np.float64]]:
-    """Make up cells that lie evenly over the grid and share the rows.
-
-    Examples
-    --------
-    >>> rehearsed(4, 8.0)
-    (array([0, 1, 2, 3]), array([2., 2., 2., 2.]))
-    """
-    n = min(n_cells, _REHEARSED)
-    # Python's integers: a key times their number leaves 64 bits.
-    cells = np.array([i * n_cells // n for i in range(n)], dtype=np.int64)
-    return cells, np.full(n, rows / n)
+    def told_apart(
+        self,
+        before: Integers,
+        after: Integers,
+        law: NoiseLaw,
+        answer: SparseCounts,
+    ) -> float:
+        """Return what noise on every cell loses by the shift; dropping the small ones loses nothing."""
+        return law.shift_loss(after - before)

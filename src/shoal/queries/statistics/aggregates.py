@@ -15,12 +15,11 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from shoal._typing import Integers
 from shoal.domain import STEPS, Chunk, to_steps
 from shoal.errors import InvalidInput
 from shoal.queries import kernels
 from shoal.queries.partitions.cells import Columns, Labels, Metric, Partition, Voronoi
-
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

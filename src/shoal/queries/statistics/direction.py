@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from shoal._typing import Integers
 from shoal.domain import STEPS, Chunk, to_steps
 from shoal.errors import InvalidInput
 from shoal.queries.partitions.cells import Columns, Labels, Metric, Partition
-from shoal.queries.statistics.aggregates import Change, Integers, exact_weighted
+from shoal.queries.statistics.aggregates import Change, exact_weighted
 
 
 @dataclass(frozen=True, eq=False)

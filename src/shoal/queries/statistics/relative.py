@@ -13,12 +13,13 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from shoal._typing import Integers
 from shoal.domain import STEPS, Chunk, to_steps
 from shoal.errors import InvalidInput
 from shoal.queries import kernels
 from shoal.queries.kernels import relative as relative_kernels
 from shoal.queries.partitions.cells import Columns, Labels, Metric, Partition
-from shoal.queries.statistics.aggregates import Change, Integers, exact_weighted
+from shoal.queries.statistics.aggregates import Change, exact_weighted
 
 _LEAST = 16
 """Steps of the least radius: finer ones would leave the lattice."""

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from shoal._typing import Integers
 from shoal.domain import STEPS, Chunk
 from shoal.queries import kernels
 from shoal.queries.partitions.cells import Metric, Partition
-from shoal.queries.statistics.aggregates import Change, Integers, Offset, exact_weighted
+from shoal.queries.statistics.aggregates import Change, Offset, exact_weighted
 
 # Numbers held at a time while products are summed.
 _HELD = 2**23
