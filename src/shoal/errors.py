@@ -3,7 +3,7 @@
 ::
 
     ShoalError
-      InvalidInput (ValueError)        a parameter or table that cannot be used; nothing was spent
+      InvalidInput (ValueError)        a parameter, table or question that cannot be used; it was not charged
         InvalidBudget                  epsilon, delta, rho or a share of them
           InfeasibleEpsilon            too small for the public number of rows; names the least that will do
         InvalidBounds                  missing, reversed, NaN or the wrong number
@@ -12,7 +12,7 @@
         InvalidFile                    no such file, not what its name says, or its parts do not fit together
         LatticeTooCoarse               an exact sampler was asked for noise its lattice cannot carry
       BudgetExceeded                   the accountant refused: says asked, left and the gap
-      DamagedFile                      a file broke off or changed while its rows were read; charges stay
+      DamagedFile                      a file broke off or changed as its rows were read; says what was spent
       ReplayMismatch                   a replayed run asked something the transcript does not hold
       DataUnavailable                  a data set is not at hand nor to be downloaded; says where to put it
       ChecksumMismatch                 a data file is not the one that is known by its name
@@ -56,7 +56,7 @@ class ShoalError(Exception):
 
 
 class InvalidInput(ShoalError, ValueError):
-    """A parameter or table that cannot be used. Raised before any budget is spent."""
+    """A parameter, table or question that cannot be used. It was not charged."""
 
 
 class InvalidBudget(InvalidInput):
@@ -99,7 +99,7 @@ class BudgetExceeded(ShoalError):
 
 
 class DamagedFile(ShoalError):
-    """A file broke off, or changed, while its rows were read. Says nothing of the rows; charges stay."""
+    """A file broke off, or changed, as its rows were read. Says what was spent, and nothing of the rows."""
 
 
 class ReplayMismatch(ShoalError):

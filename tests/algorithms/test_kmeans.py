@@ -78,9 +78,11 @@ def test_a_pure_budget_is_used_where_it_is_better():
     X, _ = groups(2000, 3, 2)
     model = KMeans(2, epsilon=1.0, delta=1e-6, bounds=(-1, 1), n_starts=2).fit(X)
     assert model.certificate_.guarantee["add-remove"] == "epsilon = 1"
+    assert "delta = 1e-06 was allowed and is not used" in str(model.certificate_)
     wide, _ = groups(2000, 20, 2)
     model = KMeans(2, epsilon=1.0, delta=1e-6, bounds=(-1, 1), n_starts=2).fit(wide)
     assert "delta" in model.certificate_.guarantee["add-remove"]
+    assert not any("delta" in note for note in model.certificate_.notes)
     plan = explain(KMeans(2, epsilon=1.0, delta=1e-6, bounds=(-1, 1)), ["x", "y"], rows=1e4)
     assert plan.budget == Pure(Fraction(1)).describe()
 

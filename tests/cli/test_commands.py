@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
+from shoal import Release
 from shoal.cli import main
+from shoal.errors import DamagedFile, InvalidInput
 from shoal.queries import LiveCurator
 from shoal.queries.questions import Sums
 
@@ -302,6 +305,36 @@ def test_a_tampered_release_fails(trips, tmp_path):
     (out / "centres.csv").write_text(text.replace("40.", "41.", 1))
     result = shoal("verify", out, code=1)
     assert "centres.csv" in result.output
+
+
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="needs a folder that nobody can write to")
+def test_the_output_is_proved_writable_before_the_fit(trips, tmp_path, monkeypatch):
+    monkeypatch.setattr(LiveCurator, "_totals", lambda *_: pytest.fail("the fit began"))
+    args = ["--k", 3, "--epsilon", 1, *BOUNDS, "--out", "/proc/release"]
+    refused(tmp_path, "nothing can be written to /proc/release", "fit", trips, *args)
+
+
+@pytest.mark.parametrize(
+    ("delta", "spent"), [(0, "0.25 of epsilon = 1"), (1e-6, "25 % of epsilon = 1, delta")]
+)
+def test_an_error_half_way_says_what_was_spent(trips, tmp_path, monkeypatch, delta, spent):
+    def broken(*_):
+        raise DamagedFile("the file broke off")
+
+    monkeypatch.setattr(LiveCurator, "_totals", broken)
+    how = ["--k", 3, "--epsilon", 1, "--delta", delta, *BOUNDS, "--algorithm", "lloyd", "--max-iter", 4]
+    refused(tmp_path, spent, "fit", trips, *how, "--out", tmp_path / "release", code=4)
+
+
+def test_a_release_that_cannot_be_written_after_all_says_what_was_spent(trips, tmp_path, monkeypatch):
+    def full(*_):
+        raise InvalidInput("the release cannot be written: no space left")
+
+    monkeypatch.setattr(Release, "save", full)
+    args = ["--k", 3, "--epsilon", 1, *BOUNDS, "--out", tmp_path / "release"]
+    refused(
+        tmp_path, "of epsilon = 1 was spent and is gone; nothing was written", "fit", trips, *args, code=4
+    )
 
 
 def test_an_interrupt_leaves_no_half_release_and_says_what_was_spent(trips, tmp_path, monkeypatch):

@@ -164,7 +164,8 @@ def write_damaged(folder):
     """Write a Parquet file whose footer is whole and whose pages are not."""
     path = folder / "t.parquet"
     values = np.repeat(np.random.default_rng(0).integers(0, 1000, 5000), 10)
-    pq.write_table(pa.table({"lon": values}), path, compression="gzip", use_dictionary=False)
+    table = pa.table({"lon": values, "who": values})
+    pq.write_table(table, path, compression="gzip", use_dictionary=False)
     raw = bytearray(path.read_bytes())
     raw[len(raw) // 3 : len(raw) // 3 + 500] = b"\xff" * 500
     path.write_bytes(raw)
@@ -173,7 +174,9 @@ def write_damaged(folder):
 
 def test_damage_in_the_middle_says_nothing_of_the_rows(tmp_path):
     path = write_damaged(tmp_path)
-    assert damaged(path) == f"{path} cannot be read to its end: it is damaged; write it again"
+    said = damaged(path)
+    assert said.startswith(f"{path} cannot be read to its end: it is damaged; write it again; 0.")
+    assert said.endswith("of epsilon = 1 was spent and is gone")
 
 
 def test_a_cut_gzip_says_nothing_of_the_rows(tmp_path):
@@ -204,9 +207,17 @@ def test_a_file_that_changes_is_noticed(tmp_path):
 def test_charges_stay_when_a_file_breaks_off(tmp_path):
     path = write_damaged(tmp_path)
     budget = Accountant(epsilon=1)
-    with pytest.raises(DamagedFile):
+    with pytest.raises(DamagedFile, match=r"; 0\.2\d+ of epsilon = 1 was spent and is gone$"):
         DPLloyd(2, epsilon=1.0, bounds=(0, 1), budget=budget, max_iter=4).fit(path)
     assert float(budget.spent) == pytest.approx(0.25, rel=1e-5)  # of the question that was asked, no more
+
+
+def test_a_file_that_breaks_off_before_anything_is_charged_says_so(tmp_path):
+    path = write_damaged(tmp_path)  # people are counted in a pass of its own, before any question
+    with pytest.raises(DamagedFile, match=r"; nothing was spent$"):
+        DPLloyd(2, epsilon=1.0, bounds=(0, 1), unit="who").fit(
+            FileTable(path.rename(tmp_path / "u.parquet"), ["lon", "who"])
+        )
 
 
 def test_csv_writer_and_reader_know_the_same_quotes(tmp_path):

@@ -270,6 +270,8 @@ class Allowance:
 
     def describe_spent(self) -> str:
         """Say what was spent, in the terms that the budget was given in."""
+        if not self.spent:
+            return "nothing was spent"
         return f"{self._show(self.spent)} of {self.budget.describe()} was spent and is gone"
 
     def close(self) -> None:

@@ -59,6 +59,6 @@ class _LazyGroup(click.Group):
 def main(**_: Any) -> None:
     """Private clustering for people who hold other people's data.
 
-    Exit codes: 0 done, 1 a check failed, 2 bad input (nothing was spent), 3 the budget refused,
-    130 interrupted.
+    Exit codes: 0 done, 1 a check failed, 2 bad input (nothing was spent), 3 the budget refused, 4 stopped
+    after something was spent (it says how much), 130 interrupted.
     """

@@ -16,7 +16,7 @@ from shoal.errors import BudgetExceeded, ShoalError, ShoalWarning
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-BAD_INPUT, REFUSED, INTERRUPTED = 2, 3, 130
+BAD_INPUT, REFUSED, SPENT, INTERRUPTED = 2, 3, 4, 130
 
 
 def speaks(command: F) -> F:

@@ -9,9 +9,10 @@ from typing import Any
 
 import click
 
-from shoal.cli.console import INTERRUPTED, fail, say, speaks, write_json
+from shoal.accounting import budget_of
+from shoal.cli.console import INTERRUPTED, SPENT, fail, say, speaks, write_json
 from shoal.cli.options import Job, fit_options, read_job
-from shoal.errors import GroupsOfNoise, SuspectBounds
+from shoal.errors import DamagedFile, GroupsOfNoise, InvalidInput, ShoalError, SuspectBounds
 
 
 @click.command()
@@ -30,7 +31,10 @@ def fit(out: Path, as_json: bool, **given: Any) -> None:
     job = read_job(**given)
     check_free(out)
     model, spent = _fit(job, quiet=as_json)
-    model.release_.save(out)
+    try:
+        model.release_.save(out)
+    except InvalidInput as error:  # it could be written to before the fit
+        fail(f"{error}. {_gone(model, model.certificate_.charges)}; nothing was written", SPENT)
     if as_json:
         write_json({"out": str(out), "spent": spent, **summary(model.release_)})
         return
@@ -74,16 +78,14 @@ def _fit(job: Job, *, quiet: bool) -> tuple[Any, float]:
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     model, table = job.estimator(), job.open()
-    paid: list[float] = []
-    charged: list[str] = []
+    paid: list[Any] = []
     columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
     with Progress(*columns, console=Console(stderr=True), disable=quiet, transient=True) as progress:
         task = progress.add_task("opening", total=_questions(model, table))
 
         def on_charge(charge: Any) -> None:
             # Told before the work: the bar shows what is being paid for.
-            paid.append(float(charge.amount))
-            charged.append(charge.currency)
+            paid.append(charge)
             progress.update(task, advance=1, description=charge.question[:60])
 
         model.on_charge = on_charge
@@ -93,18 +95,30 @@ def _fit(job: Job, *, quiet: bool) -> tuple[Any, float]:
                     warnings.simplefilter("ignore", GroupsOfNoise)
                     warnings.simplefilter("ignore", SuspectBounds)
                 model.fit(table, sample_weight=job.weight)
-        except KeyboardInterrupt:
-            fail(
-                f"interrupted: {sum(paid):.6g} {charged[0] if charged else 'epsilon'} was spent and is gone; "
-                "nothing was written",
-                INTERRUPTED,
-            )
-    return model, sum(paid)
+        except (KeyboardInterrupt, ShoalError) as stop:
+            if not paid and isinstance(stop, ShoalError):
+                raise  # bad input, or no budget: nothing was spent
+            interrupted = isinstance(stop, KeyboardInterrupt)
+            # A damaged file says what was spent by itself.
+            spent = "" if isinstance(stop, DamagedFile) else f": {_gone(model, paid)}"
+            why = "interrupted" if interrupted else str(stop)
+            fail(f"{why}{spent}; nothing was written", INTERRUPTED if interrupted else SPENT)
+    return model, sum(float(charge.amount) for charge in paid)
+
+
+def _gone(model: Any, charges: Sequence[Any]) -> str:
+    """Say what was spent, in the terms that the budget was given in."""
+    if not charges:
+        return "nothing was spent"
+    budget = budget_of(model.epsilon, model.delta)
+    total = sum(charge.amount for charge in charges)
+    if charges[0].currency == "epsilon":
+        return f"{float(total):.6g} of epsilon = {float(budget.epsilon):g} was spent and is gone"
+    return f"{100 * float(total / budget.amount):.3g} % of {budget.describe()} was spent and is gone"
 
 
 def _questions(model: Any, table: Any) -> int | None:
     """Return how many questions the fit will ask, as a rehearsal tells."""
-    from shoal.errors import ShoalError
     from shoal.estimators.explain import explain
 
     try:

@@ -19,6 +19,7 @@ from shoal.estimators.parameters import (
     check_count,
     entropy_for,
     is_whole,
+    saying_what_was_spent,
 )
 from shoal.mechanisms import public_seed
 from shoal.queries import Curator, LiveCurator, Transcript
@@ -63,7 +64,8 @@ class PrivateEstimator(CommonParameters, BaseEstimator):  # type: ignore[misc]
         )
         budget = self._settle(budget, domain)
         accountant = accountant_for(self, budget)
-        with accountant.reserve(budget, f"{type(self).__name__}.fit", unit) as allowance:
+        label = f"{type(self).__name__}.fit"
+        with accountant.reserve(budget, label, unit) as allowance, saying_what_was_spent(allowance):
             # Which rows of a person are kept is drawn anew for every fit.
             key = public_seed(entropy) if self.unit is not None else 0
             source = table.source(domain, key=key, threads=threads)

@@ -97,17 +97,18 @@ class KMeans(PrivateKMeans):
         axes.legend()
         return axes
 
-    def _algorithm(self, budget: Pure | Approx) -> Algorithm:  # noqa: ARG002
+    def _algorithm(self, budget: Pure | Approx) -> Algorithm:
         k = self.n_clusters
         return KMeansAlgorithm(
             n_clusters="auto" if k == "auto" else check_count(k, "n_clusters"),
             n_starts=check_count(self.n_starts, "n_starts"),
             max_clusters=check_count(self.max_clusters, "max_clusters"),
+            delta=float(budget.delta) if isinstance(budget, Approx) else 0.0,
         )
 
     def _settle(self, budget: Budget, domain: Domain) -> Budget:
         KMeansAlgorithm(self.n_clusters).check(domain)  # before bounds are paid for
-        # A shared accountant counts in its own currency, where a pure epsilon would be dear.
+        # Beside fits with delta a shared accountant counts all as rho, where a pure epsilon would be dear.
         if isinstance(budget, Approx) and self.budget is None and domain.n_columns <= CUT_COLUMNS:
             return Pure(budget.epsilon)
         return budget

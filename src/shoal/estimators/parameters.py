@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import inspect
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Literal, TypedDict
 
 from sklearn.utils import check_random_state
 
-from shoal.accounting import Accountant, Approx, Budget, NoGuarantee, Pure
+from shoal.accounting import Accountant, Allowance, Approx, Budget, NoGuarantee, Pure
 from shoal.domain import BoundsLike
 from shoal.domain.unit import Neighbours
-from shoal.errors import InvalidBudget, InvalidInput
+from shoal.errors import DamagedFile, InvalidBudget, InvalidInput
 from shoal.mechanisms import Entropy, SeededEntropy, SystemEntropy
 from shoal.queries import Noise
 from shoal.queries.laws.noise import NOISES
@@ -170,3 +171,13 @@ def entropy_for(estimator: Any) -> Entropy:
     if estimator.random_state is None:
         return SystemEntropy()
     return SeededEntropy(int(check_random_state(estimator.random_state).randint(2**31 - 1)))
+
+
+@contextmanager
+def saying_what_was_spent(allowance: Allowance) -> Iterator[None]:
+    """Let a file that breaks off half way say what its fit has cost."""
+    try:
+        yield
+    except DamagedFile as error:
+        error.args = (f"{error}; {allowance.describe_spent()}",)  # the same error: it has no cause to show
+        raise

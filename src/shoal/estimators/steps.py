@@ -14,7 +14,7 @@ from shoal.accounting import Accountant, budget_of
 from shoal.domain import BoundsLike, Domain, Unit
 from shoal.domain.schema import NUMBER
 from shoal.domain.unit import Neighbours
-from shoal.estimators.parameters import accountant_for, entropy_for
+from shoal.estimators.parameters import accountant_for, entropy_for, saying_what_was_spent
 from shoal.queries import Curator, LiveCurator
 from shoal.sources import Table
 
@@ -47,7 +47,8 @@ class PrivateStep(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         validate_data(self, X, skip_check_array=True)
         domain = Domain(table.schema.bounds(bounds), scaling, unit=unit, names=table.names)
         self._check(domain)
-        with accountant.reserve(budget, f"{type(self).__name__}.fit", unit) as allowance:
+        label = f"{type(self).__name__}.fit"
+        with accountant.reserve(budget, label, unit) as allowance, saying_what_was_spent(allowance):
             return run(LiveCurator(table.source(domain), domain, allowance, entropy))
 
     def _check(self, domain: Domain) -> None:

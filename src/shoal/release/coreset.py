@@ -87,7 +87,8 @@ class CoresetRelease:
         """Join the coresets of tables that have no row in common, such as those of different days.
 
         No row is in two of the tables, so their losses do not add up: the guarantee of the whole is the
-        weakest of the parts. A person may be in several tables; where the unit is a person, losses add up.
+        weakest of the parts. A row that is replaced may leave one table and enter another, so two losses add
+        up; and where the unit is a person, who may be in several tables, all do.
 
         Parameters
         ----------
@@ -247,10 +248,14 @@ def _guarantee(parts: tuple[Part, ...]) -> dict[str, str]:
     if unit.column is not None:
         # A person may have rows in all of the tables: basic composition.
         return {unit.neighbours: _says(sum(epsilons), sum(deltas))}
+    if unit.replace:
+        # A row may leave one table and enter another: each of these parts is as private for a row added or
+        # removed as for one replaced, and the two weakest add up.
+        return {"replace": _says(sum(sorted(epsilons)[-2:]), sum(sorted(deltas)[-2:]))}
     found: dict[str, str] = {unit.neighbours: _says(max(epsilons), max(deltas, default=0))}
-    if not unit.replace and not deltas:
-        # A row that leaves one table and enters another is in two parts.
-        found["replace"] = _says(sum(sorted(epsilons)[-2:]), 0)
+    if not deltas:
+        # A row may leave the weakest part and another enter it, which is twice its loss.
+        found["replace"] = _says(2 * max(epsilons), 0)
     return found
 
 

@@ -44,7 +44,21 @@ def check_free(folder: str | os.PathLike[str]) -> Path:
         raise InvalidInput(f"the output folder {path} exists; give another name, or move it away first")
     if not path.parent.is_dir():
         raise InvalidInput(f"the folder {path.parent} to write {path.name} in does not exist; make it first")
+    partial = _partial(path)
+    try:  # rights, a full disk, a read-only system, a name that is too long: trying is the only proof
+        partial.mkdir()
+        with (partial / MANIFEST).open("xb") as file:
+            file.write(b"{}")
+    except OSError as error:
+        raise InvalidInput(f"nothing can be written to {path}: {error.strerror}; give another name") from None
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
     return path
+
+
+def _partial(path: Path) -> Path:
+    # A sibling, so that renaming it is one step of the file system; until then nobody sees the name.
+    return path.parent / f".{path.name[:100]}.{uuid.uuid4().hex}.partial"
 
 
 def write_folder(folder: str | os.PathLike[str], files: Mapping[str, bytes]) -> None:
@@ -59,8 +73,7 @@ def write_folder(folder: str | os.PathLike[str], files: Mapping[str, bytes]) -> 
     """
     path = check_free(folder)
     manifest = _manifest({name: hashlib.sha256(data).hexdigest() for name, data in files.items()})
-    # A sibling, so that renaming it is one step of the file system; until then nobody sees the name.
-    partial = path.parent / f".{path.name}.{uuid.uuid4().hex}.partial"
+    partial = _partial(path)
     try:
         partial.mkdir()
         for name, data in {**files, MANIFEST: manifest}.items():

@@ -12,6 +12,7 @@ from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 
+from shoal.accounting import Pure
 from shoal.algorithms.kmeans.boxes import Boxes, masked_points, tree_points
 from shoal.algorithms.kmeans.centre_round import CAUTIOUS_RADIUS, RoundResult, centre_round
 from shoal.algorithms.kmeans.tree import FOR_TREE, predicted_noise, refine, to_clustering
@@ -71,6 +72,8 @@ class KMeans:
         The most that "auto" may choose.
     counted : bool
         Whether to go the way of "auto" though a number is given: for rehearsals.
+    delta : float
+        The delta that was allowed. Where the budget is pure it is not used, and the notes say so.
     """
 
     stored_as: ClassVar[str] = "Best"  # what it was called when formats were fixed
@@ -79,6 +82,7 @@ class KMeans:
     n_starts: int = 20
     max_clusters: int = 20
     counted: bool = False
+    delta: float = 0.0
 
     def check(self, domain: Domain) -> None:
         """Refuse what cannot work, from public values, before anything is spent."""
@@ -94,6 +98,9 @@ class KMeans:
         rows, rest = count_rows(curator, adaptive=True)
         route, why = self.route(curator, rows, rest)
         curator.note(f"{route}: {why}")
+        if self.delta and isinstance(curator.budget, Pure):
+            unused = f"delta = {self.delta:g} was allowed and is not used"
+            curator.note(f"{unused}: in few columns the noise of pure epsilon is smaller")
         # No number is chosen where nothing can be told apart; in many columns "auto" was refused.
         k = 1 if self.n_clusters == "auto" else self.n_clusters
         match route:
