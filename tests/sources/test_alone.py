@@ -77,12 +77,21 @@ def pandas_frame(rows, kinds):
 
 
 def pandas_category(rows):
+    def is_null(cell):
+        if isinstance(cell, Decimal):  # one that signals must not be asked
+            return not cell.is_finite()
+        return pd.api.types.is_scalar(cell) and pd.isna(cell)
+
+    nulls = {id(cell) for cell in OBJECTS if is_null(cell)}
+
     def category(cells):
         # By hand, for pandas itself fails on some of these cells.
-        different = {id(cell): cell for cell in cells if cell is not None}
-        codes = [list(different).index(id(cell)) if cell is not None else -1 for cell in cells]
-        every = np.empty(len(different), dtype=object)
-        every[:] = list(different.values())
+        different = dict.fromkeys(cell for cell in cells if id(cell) not in nulls)
+        places = {cell: i for i, cell in enumerate(different)}
+        codes = [-1 if id(cell) in nulls else places[cell] for cell in cells]
+        every = np.empty(len(places), dtype=object)
+        for cell, i in places.items():
+            every[i] = cell
         kind = pd.CategoricalDtype._from_fastpath(pd.Index(every, dtype=object), ordered=False)
         return pd.Series(pd.Categorical.from_codes(codes, dtype=kind, validate=False))
 
@@ -227,6 +236,10 @@ def encoded(table, rows=3):
 
 def rows_of(pools):
     return st.tuples(*(st.sampled_from(pool) for pool in pools))
+
+
+if not hasattr(pl, "Int128"):  # older than this type
+    del SOURCES["polars wide"]
 
 
 @pytest.mark.parametrize("name", SOURCES)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import narwhals.stable.v1 as nw
@@ -251,8 +252,26 @@ def _arrow(series: Any) -> Any:
     if pa.types.is_dictionary(array.type):
         array = array.cast(array.type.value_type)
     if not (pa.types.is_primitive(array.type) or pa.types.is_decimal(array.type)):
-        array = array.cast(pa.large_binary())  # text: bytes that are not UTF-8 must not raise
+        array = _as_bytes(array)  # text: bytes that are not UTF-8 must not raise
     return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+
+
+def _as_bytes(array: Any) -> Any:
+    if _casts(array.type):
+        return array.cast(pa.large_binary())
+    chunks = array.chunks if isinstance(array, pa.ChunkedArray) else [array]
+    cells = [cell for chunk in chunks for cell in chunk.view(pa.binary_view()).to_pylist()]
+    return pa.array(cells, pa.large_binary())
+
+
+@cache
+def _casts(kind: Any) -> bool:
+    """Say whether this Arrow makes bytes of a type of text: views are new to it. No cell is asked."""
+    try:
+        pa.array([], kind).cast(pa.large_binary())
+    except pa.ArrowNotImplementedError:
+        return False
+    return True
 
 
 def _indicators(found: Words, levels: list[str]) -> list[Values]:
