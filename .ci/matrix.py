@@ -28,6 +28,9 @@ PYTHONS = ("3.11", "3.12", "3.13")
 SUITES = ("tests/sources", "tests/estimators", "tests/privacy", "-m", "not slow")
 SHOWN = ("numpy", "scipy", "scikit-learn", "numba", "pandas", "polars", "pyarrow", "narwhals")
 
+# Only we run these, so nothing is promised of old ones.
+TOOLS = ("pytest", "pytest-xdist", "hypothesis", "opendp", "playwright")
+
 # Wheels for a Python appear later than our floors; these are the first that have one.
 FIRST_WHEELS = {
     "3.13": {
@@ -41,11 +44,16 @@ FIRST_WHEELS = {
 }
 
 
-def floors(python: str) -> list[str]:
-    """Constraints that pin everything to its floor in pyproject.toml: `numpy>=1.26` becomes `numpy==1.26`."""
+def wanted() -> list[str]:
+    """Give what pyproject.toml asks for: the dependencies, and those of the tests."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    wanted = [*project["dependencies"], *project["optional-dependencies"]["test"]]
-    pairs = [re.match(r"([\w-]+)(?:\[\w+\])?>=([\d.]+)", one).groups() for one in wanted]
+    return [*project["dependencies"], *project["optional-dependencies"]["test"]]
+
+
+def floors(python: str) -> list[str]:
+    """Pin what users have to its floor in pyproject.toml: `numpy>=1.26` becomes `numpy==1.26`."""
+    found = [re.match(r"([\w-]+)>=([\d.]+)$", one) for one in wanted()]
+    pairs = [match.groups() for match in found if match and match[1] not in TOOLS]
     return [f"{name}=={FIRST_WHEELS.get(python, {}).get(name, floor)}" for name, floor in pairs]
 
 
@@ -69,7 +77,7 @@ def environment(python: str, version: str, which: str) -> Path:
     """Make, or find as it was left, the environment of a Python and a set; its Python."""
     folder = HOME / f"{version}-{which}"
     pins = "\n".join(SETS[which](version))
-    stamp = hashlib.sha256((pins + (ROOT / "pyproject.toml").read_text()).encode()).hexdigest()
+    stamp = hashlib.sha256("\n".join([str(ROOT), pins, *wanted()]).encode()).hexdigest()
     kept = folder / "stamp"
     if not (kept.exists() and kept.read_text() == stamp):
         shutil.rmtree(folder, ignore_errors=True)
