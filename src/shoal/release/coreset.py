@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,14 +17,14 @@ from shoal.accounting import Approx, Pure
 from shoal.algorithms.coreset.coreset import PrivateCoreset
 from shoal.algorithms.synopses.coreset import Coreset
 from shoal.domain import Domain
-from shoal.errors import InvalidInput, InvalidRelease, ReplayMismatch
-from shoal.queries import ReplayCurator, Transcript
+from shoal.errors import InvalidInput, InvalidRelease
+from shoal.queries import Transcript
 from shoal.queries.gate.codec import Arrays, digest, from_plain, plain
-from shoal.release.certificate import Certificate, column_names
+from shoal.release.certificate import Certificate
 from shoal.release.files import ARRAYS, CERTIFICATE, TEXT, TRANSCRIPT, read_npz, write_npz
 from shoal.release.folder import FORMAT, dumps, loads, read_folder, write_folder
 from shoal.release.geojson import to_geojson
-from shoal.release.synopsis import Groups, whole_number
+from shoal.release.places import PlacesRelease, run_again
 
 CORESET, POINTS, POINT_MAP = "coreset.json", "coreset.csv", "coreset.geojson"
 _NOTE = (
@@ -59,7 +58,7 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CoresetRelease:
+class CoresetRelease(PlacesRelease):
     """A private coreset that may be published; whatever is asked of it costs nothing more.
 
     Parameters
@@ -119,19 +118,14 @@ class CoresetRelease:
         return self.parts[0].domain
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """Column names; x0, x1, ... where the table has none."""
-        return column_names(self.domain)
-
-    @property
     def points(self) -> Array:
         """The points, in the table's own units."""
-        return self.domain.decode(self._whole.points)
+        return self.domain.decode(self._places.points)
 
     @property
     def weights(self) -> Array:
         """How many rows each point stands for; positive."""
-        return self._whole.weights
+        return self._places.weights
 
     @property
     def guarantee(self) -> dict[str, str]:
@@ -144,7 +138,7 @@ class CoresetRelease:
         return self.parts[0].certificate
 
     @property
-    def _whole(self) -> Coreset:
+    def _places(self) -> Coreset:
         held = [part.coreset for part in self.parts]
         return Coreset(
             points=np.concatenate([c.points for c in held]),
@@ -174,25 +168,7 @@ class CoresetRelease:
             raise InvalidInput("centres have missing or infinite coordinates")
         half = self.domain.bounds.half_width
         scaled = (given - self.domain.bounds.middle) / np.where(half > 0, half, 1.0)
-        return self._whole.cost(scaled) * self.domain.length_unit**2
-
-    def kmeans(
-        self, n_clusters: int, *, n_starts: int = 30, rng: int | np.random.Generator | None = 0
-    ) -> Groups:
-        """Find groups on the points, as often and for as many clusters as you like.
-
-        Parameters
-        ----------
-        n_clusters : int
-            How many groups; the coreset was made to serve the number it was fitted for, and fewer.
-        n_starts : int
-            Starts, judged on the coreset alone.
-        rng : int or numpy Generator, optional
-            Where starts come from; the same ones unless told otherwise.
-        """
-        k, starts = whole_number(n_clusters, "n_clusters"), whole_number(n_starts, "n_starts")
-        found = self._whole.kmeans(k, np.random.default_rng(rng), starts)
-        return Groups(self.domain.decode(found.centres), found.masses)
+        return self._places.cost(scaled) * self.domain.length_unit**2
 
     def to_geojson(self) -> dict[str, Any] | None:
         """Return the points for a map, or None where the columns are not longitude and latitude."""
@@ -227,10 +203,11 @@ class CoresetRelease:
         ]
 
     def __repr__(self) -> str:
-        shown = ", ".join(self.names[:4]) + (", ..." if len(self.names) > 4 else "")
         tables = "" if len(self.parts) == 1 else f", {len(self.parts)} tables"
         budget = self.parts[0].transcript.budget.describe()
-        return f"<CoresetRelease of {len(self.weights)} points over {shown}{tables}, {budget}>"
+        return (
+            f"<CoresetRelease of {len(self.weights)} points over {self._columns_shown()}{tables}, {budget}>"
+        )
 
 
 def _guarantee(parts: tuple[Part, ...]) -> dict[str, str]:
@@ -325,14 +302,7 @@ def _part(stated: Any, asked: Any, arrays: Arrays) -> Part:
     certificate = Certificate.from_dict(stated)
     transcript: Transcript = from_plain(Transcript, asked, arrays)
     algorithm: PrivateCoreset = from_plain(PrivateCoreset, certificate.parameters)
-    curator = ReplayCurator(transcript)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # it warns again of what its release says
-            coreset = algorithm.run(curator)
-        curator.finish()
-    except ReplayMismatch as error:
-        raise InvalidRelease(str(error)) from None
+    coreset = run_again(algorithm, transcript)
     if certificate.transcript != digest(transcript):
         raise InvalidRelease(f"{CERTIFICATE} belongs to another transcript")
     return Part(coreset, certificate, transcript)

@@ -12,7 +12,8 @@ from shoal.domain import Domain
 from shoal.errors import GroupsOfNoise, ShoalWarning, SuspectBounds
 from shoal.release.certificate import column_names
 
-# Standard deviations of its noise that a size has to stand out: noise alone does that once in 700 times.
+# Standard deviations of its noise that a size has to stand out: Laplace noise alone does that once in 140
+# times, normal noise once in 740.
 _STANDS_OUT = 3.0
 # From this share of all rows on, one group is almost all of them.
 _ALMOST_ALL = 0.99

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import numbers
 import os
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,12 +14,13 @@ from shoal.algorithms import SYNOPSES, lookup
 from shoal.algorithms.synopses.boxes import BoxCounts
 from shoal.algorithms.synopses.groups import MakesSynopsis
 from shoal.domain import Domain
-from shoal.errors import InvalidInput, InvalidRelease, MostlyNoise, ReplayMismatch
-from shoal.queries import ReplayCurator, Transcript
+from shoal.errors import InvalidInput, InvalidRelease
+from shoal.queries import Transcript
 from shoal.queries.gate.codec import Arrays, from_plain, plain
-from shoal.release.certificate import Certificate, column_names
+from shoal.release.certificate import Certificate
 from shoal.release.files import ARRAYS, CERTIFICATE, TEXT, TRANSCRIPT, read_npz, write_npz
 from shoal.release.folder import FORMAT, dumps, loads, read_folder, write_folder
+from shoal.release.places import PlacesRelease, run_again, whole_number
 
 SYNOPSIS = "synopsis.json"
 _NOTE = (
@@ -32,23 +30,8 @@ _NOTE = (
 )
 
 
-class Groups(NamedTuple):
-    """Groups found on a synopsis, in the table's own units.
-
-    Parameters
-    ----------
-    centres : ndarray of shape (n_clusters, n_columns)
-        Where they are.
-    sizes : ndarray of shape (n_clusters,)
-        Noisy sizes; they may be negative.
-    """
-
-    centres: Array
-    sizes: Array
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class SynopsisRelease:
+class SynopsisRelease(PlacesRelease):
     """Noisy counts of boxes that may be published; whatever is asked of them costs nothing more.
 
     Parameters
@@ -79,14 +62,8 @@ class SynopsisRelease:
     transcript: Transcript
 
     @property
-    def domain(self) -> Domain:
-        """Column names, bounds, scaling, missing cells and unit that the cells belong to."""
-        return self.synopsis.domain
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Column names; x0, x1, ... where the table has none."""
-        return column_names(self.domain)
+    def _places(self) -> BoxCounts:
+        return self.synopsis
 
     def count(self, lower: npt.ArrayLike, upper: npt.ArrayLike) -> tuple[float, float]:
         """Estimate how many rows lie in a box, with the standard error of the estimate.
@@ -129,24 +106,6 @@ class SynopsisRelease:
         points = self.synopsis.sample(whole_number(n, "n", least=0), np.random.default_rng(rng))
         return self.domain.decode(points)
 
-    def kmeans(
-        self, n_clusters: int, *, n_starts: int = 30, rng: int | np.random.Generator | None = 0
-    ) -> Groups:
-        """Find groups on the released counts, as often and for as many clusters as you like.
-
-        Parameters
-        ----------
-        n_clusters : int
-            How many groups.
-        n_starts : int
-            Starts, judged on the released counts alone.
-        rng : int or numpy Generator, optional
-            Where starts come from; the same ones unless told otherwise.
-        """
-        k, starts = whole_number(n_clusters, "n_clusters"), whole_number(n_starts, "n_starts")
-        found = self.synopsis.kmeans(k, np.random.default_rng(rng), starts)
-        return Groups(self.domain.decode(found.centres), found.masses)
-
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the synopsis into a new folder, whole or not at all; :func:`shoal.verify` checks it.
 
@@ -169,10 +128,10 @@ class SynopsisRelease:
         return synopsis_from_files(read_folder(folder))
 
     def __repr__(self) -> str:
-        shown = ", ".join(self.names[:4]) + (", ..." if len(self.names) > 4 else "")
         held, all_cells, kind = self.synopsis.n_held, self.synopsis.n_cells, self.synopsis.facts()["kind"]
         cells = f"{held} cells" if held == all_cells else f"{held} of {all_cells} cells"
-        return f"<SynopsisRelease of {cells} ({kind}) over {shown}, {self.transcript.budget.describe()}>"
+        budget = self.transcript.budget.describe()
+        return f"<SynopsisRelease of {cells} ({kind}) over {self._columns_shown()}, {budget}>"
 
 
 def synopsis_files(release: SynopsisRelease) -> dict[str, bytes]:
@@ -212,15 +171,7 @@ def synopsis_from_files(files: Mapping[str, bytes]) -> SynopsisRelease:
     transcript: Transcript = from_plain(Transcript, loads(files[TRANSCRIPT], TRANSCRIPT), arrays)
     kind = lookup(certificate.algorithm, SYNOPSES).algorithm
     algorithm: MakesSynopsis = from_plain(kind, certificate.parameters)
-    curator = ReplayCurator(transcript)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", MostlyNoise)  # it was said at the time
-            synopsis = algorithm.run(curator)
-        curator.finish()
-    except ReplayMismatch as error:
-        raise InvalidRelease(str(error)) from None
-    return SynopsisRelease(synopsis, certificate, transcript)
+    return SynopsisRelease(run_again(algorithm, transcript), certificate, transcript)
 
 
 def _scaled(domain: Domain, low: Array, high: Array) -> tuple[Array, Array]:
@@ -234,10 +185,3 @@ def _scaled(domain: Domain, low: Array, high: Array) -> tuple[Array, Array]:
         np.where(constant, np.where(within, -1.0, 2.0), lower),
         np.where(constant, np.where(within, 1.0, 2.0), upper),
     )
-
-
-def whole_number(value: Any, name: str, least: int = 1) -> int:
-    """Return a whole number, or say that it is none."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
-        raise InvalidInput(f"{name} is {value!r}; it must be a whole number of at least {least}")
-    return int(value)
