@@ -5,6 +5,8 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
@@ -12,7 +14,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import zoo
 from shoal import Accountant, DPLloyd, PrivateBounds, PrivatePCA, PrivateScaler
+from shoal.domain import Unit
 from shoal.errors import BudgetExceeded, InvalidBounds, InvalidBudget, InvalidInput, InvalidTable, MostlyNoise
+from shoal.queries import LiveCurator
 
 EXCEPTIONS = {
     "check_estimators_empty_data_messages": "zero rows are not an error: it would show an empty table",
@@ -223,3 +227,78 @@ def test_without_bounds_a_tenth_goes_to_them():
     assert float(sum(for_bounds)) == pytest.approx(1.0, rel=1e-3)
     assert float(budget.spent) == pytest.approx(10.0, rel=1e-3)
     assert (found.scale_ > 0).all()
+
+
+def people(n=3000, rows=4, seed=5):
+    """People of a few rows each, around one of two places; the first has many rows more, and far away."""
+    rng = np.random.default_rng(seed)
+    home = rng.choice([-3.0, 3.0], (n, 1))
+    X = np.repeat(home, rows, axis=0) + rng.normal(0, 0.2, (n * rows, 3))
+    who = [f"person {i}" for i in np.repeat(np.arange(n), rows)]
+    frame = pd.DataFrame(np.vstack([X, np.full((2000, 3), 9.0)]), columns=["a", "b", "c"])
+    frame["who"] = who + ["person 0"] * 2000
+    return frame.sample(frac=1.0, random_state=seed)
+
+
+KINDS = {"pandas": lambda frame: frame, "polars": pl.from_pandas, "pyarrow": pa.Table.from_pandas}
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
+def test_people_are_carried_through_a_pipeline(step, kind):
+    frame = people()
+    table = kind(frame.reset_index(drop=True) if kind is not KINDS["pandas"] else frame)
+    budget = Accountant(epsilon=12.0)
+    how = {"unit": "who", "max_rows": 2, "budget": budget}
+    steps = make_pipeline(
+        step(epsilon=6.0, **how), DPLloyd(2, epsilon=6.0, bounds=(-1, 1), random_state=0, **how)
+    ).fit(table)
+    out = steps[0].transform(table)
+    assert type(out) is type(table)
+    assert list(steps[0].feature_names_in_) == ["a", "b", "c"]
+    again = pd.DataFrame({name: np.asarray(out[name]) for name in steps[0].get_feature_names_out()})
+    assert list(again.pop("who")) == list(frame["who"])
+    assert np.nanmax(np.abs(again.to_numpy())) <= 1
+    # The same numbers as without people, row by row.
+    plain = clone(steps[0]).set_params(unit=None)
+    plain.__dict__.update({name: value for name, value in vars(steps[0]).items() if name.endswith("_")})
+    for name in ("_domain", "_mean"):
+        if hasattr(steps[0], name):
+            setattr(plain, name, getattr(steps[0], name))
+    assert np.array_equal(plain.transform(frame[["a", "b", "c"]]), again.to_numpy())
+    centres = steps[0].inverse_transform(steps[1].cluster_centers_)
+    assert np.sort(centres.mean(axis=1)) == pytest.approx([-3, 3], abs=0.5)
+    assert len(steps.predict(table)) == len(frame)
+    with pytest.raises(InvalidBudget, match=r"one row .* one person \(column 'who'\)"):
+        plain.set_params(budget=budget, max_rows=1).fit(frame[["a", "b", "c"]])
+
+
+@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
+def test_of_a_person_no_more_rows_are_looked_at_than_are_charged_for(step, monkeypatch):
+    seen = []
+
+    class Watched(LiveCurator):
+        def __init__(self, source, domain, *rest, **more):
+            seen.append((source.reduce(lambda chunk: chunk.n_rows, lambda a, b: a + b), domain.unit))
+            super().__init__(source, domain, *rest, **more)
+
+    monkeypatch.setattr("shoal.estimators.steps.LiveCurator", Watched)
+    step(epsilon=5.0, unit="who", max_rows=3).fit(people(100))
+    assert seen == [(300, Unit(max_rows=3, column="who"))]
+
+
+def test_people_and_names_of_columns():
+    frame = people(50)
+    scaler = PrivateScaler(epsilon=9.0, bounds=(-9, 9), unit="who").set_output(transform="pandas").fit(frame)
+    out = scaler.transform(frame)
+    assert list(out.columns) == ["a", "b", "c", "who"]
+    assert out.index.equals(frame.index)
+    with pytest.raises(InvalidTable, match="'who'"):
+        scaler.transform(frame[["a", "b", "c"]])
+    for how, says in (
+        ({"unit": "whom"}, "whom"),
+        ({"max_rows": 2}, "unit is not given"),
+        ({"unit": 3}, "unit is 3"),
+    ):
+        with pytest.raises(InvalidInput, match=says):
+            PrivateScaler(epsilon=9.0, bounds=(-9, 9), **how).fit(frame.drop(columns="who"))

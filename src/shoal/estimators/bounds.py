@@ -10,15 +10,16 @@ import numpy.typing as npt
 from sklearn.base import OneToOneFeatureMixin
 from sklearn.utils.validation import check_is_fitted
 
+from shoal._typing import Array
 from shoal.accounting import Accountant
 from shoal.algorithms import estimate_bounds
 from shoal.domain import Bounds
 from shoal.domain.unit import Neighbours
-from shoal.estimators.steps import PrivateStep
+from shoal.estimators.steps import PeopleOutMixin, PrivateStep
 from shoal.queries import Curator
 
 
-class PrivateBounds(OneToOneFeatureMixin, PrivateStep):  # type: ignore[misc]
+class PrivateBounds(PeopleOutMixin, OneToOneFeatureMixin, PrivateStep):  # type: ignore[misc]
     """Estimate bounds privately, then clip and scale every column to [-1, 1].
 
     Use it before a private estimator with ``bounds=(-1, 1)``, on one shared budget.
@@ -31,6 +32,11 @@ class PrivateBounds(OneToOneFeatureMixin, PrivateStep):  # type: ignore[misc]
         0 for pure differential privacy.
     neighbours : {"add-remove", "replace"}
         Whom the guarantee protects.
+    unit : str, optional
+        The column that names the person. Nothing is learnt from it, the guarantee protects a person with all
+        their rows, and `transform` returns a data frame that still has it, for the next step.
+    max_rows : int
+        The most rows of a person that are looked at; everything is charged for that many.
     budget : Accountant, optional
         Shared with the other steps.
     random_state : int, optional
@@ -64,12 +70,16 @@ class PrivateBounds(OneToOneFeatureMixin, PrivateStep):  # type: ignore[misc]
         epsilon: float,
         delta: float = 0.0,
         neighbours: Neighbours = "add-remove",
+        unit: str | None = None,
+        max_rows: int = 1,
         budget: Accountant | None = None,
         random_state: Any = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
         self.neighbours = neighbours
+        self.unit = unit
+        self.max_rows = max_rows
         self.budget = budget
         self.random_state = random_state
 
@@ -87,16 +97,9 @@ class PrivateBounds(OneToOneFeatureMixin, PrivateStep):  # type: ignore[misc]
         self.bounds_ = np.array(bounds.lower), np.array(bounds.upper)
         return self
 
-    def transform(self, X: Any) -> npt.NDArray[np.float64]:
-        """Clip to the bounds and scale to [-1, 1]; missing cells stay missing.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_rows, n_columns)
-            Rows of the same columns as in `fit`.
-        """
-        check_is_fitted(self, "bounds_")
-        return self._clipped(X, *self.bounds_)
+    def _map(self, rows: Array) -> Array:
+        # Missing cells stay missing.
+        return self._clipped(rows, *self.bounds_)
 
     def inverse_transform(self, X: Any) -> npt.NDArray[np.float64]:
         """Map scaled points, such as centres, back to the table's own units.

@@ -16,10 +16,10 @@ from shoal.errors import InvalidInput, WeakDelta
 from shoal.estimators.parameters import (
     CommonParameters,
     accountant_for,
-    check_count,
     entropy_for,
     is_whole,
     saying_what_was_spent,
+    unit_for,
 )
 from shoal.mechanisms import public_seed
 from shoal.queries import Curator, LiveCurator, Transcript
@@ -103,15 +103,7 @@ class PrivateEstimator(CommonParameters, BaseEstimator):  # type: ignore[misc]
         return lookup(self._registered)
 
     def _unit(self) -> Unit:
-        max_rows = check_count(self.max_rows, "max_rows")
-        if self.unit is None and max_rows > 1:
-            raise InvalidInput(
-                f"max_rows is {max_rows} but unit is not given: without a column that names the person, "
-                "unit='...', a row is taken for a person, who has one"
-            )
-        if self.unit is not None and not isinstance(self.unit, str):
-            raise InvalidInput(f"unit is {self.unit!r}; it must be the name of the column of people, or None")
-        return Unit(self.neighbours, max_rows, self.unit)
+        return unit_for(self)
 
     def _max_weight(self, sample_weight: Any) -> float | None:
         if sample_weight is not None and self.max_weight is None:

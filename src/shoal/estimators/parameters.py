@@ -11,7 +11,7 @@ from typing import Any, Literal, TypedDict
 from sklearn.utils import check_random_state
 
 from shoal.accounting import Accountant, Allowance, Approx, Budget, NoGuarantee, Pure
-from shoal.domain import BoundsLike
+from shoal.domain import BoundsLike, Unit
 from shoal.domain.unit import Neighbours
 from shoal.errors import DamagedFile, InvalidBudget, InvalidInput
 from shoal.mechanisms import Entropy, SeededEntropy, SystemEntropy
@@ -164,6 +164,21 @@ def accountant_for(estimator: Any, budget: Budget) -> Accountant:
     if not isinstance(estimator.budget, Accountant):
         raise InvalidInput(f"budget is {estimator.budget!r}; pass a shoal.Accountant to share between fits")
     return estimator.budget
+
+
+def unit_for(estimator: Any) -> Unit:
+    """Return whom a fit protects, or say what is wrong with `unit`, `max_rows` or `neighbours`."""
+    max_rows = check_count(estimator.max_rows, "max_rows")
+    if estimator.unit is None and max_rows > 1:
+        raise InvalidInput(
+            f"max_rows is {max_rows} but unit is not given: without a column that names the person, "
+            "unit='...', a row is taken for a person, who has one"
+        )
+    if estimator.unit is not None and not isinstance(estimator.unit, str):
+        raise InvalidInput(
+            f"unit is {estimator.unit!r}; it must be the name of the column of people, or None"
+        )
+    return Unit(estimator.neighbours, max_rows, estimator.unit)
 
 
 def entropy_for(estimator: Any) -> Entropy:

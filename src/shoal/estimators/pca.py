@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_is_fitted
 
+from shoal._typing import Array
 from shoal.accounting import Accountant
 from shoal.algorithms.column_stats import PrincipalComponents
 from shoal.domain import BoundsLike, Domain
@@ -17,13 +18,13 @@ from shoal.domain.lattice import decode
 from shoal.domain.unit import Neighbours
 from shoal.errors import InvalidInput, MostlyNoise
 from shoal.estimators.parameters import check_count
-from shoal.estimators.steps import PrivateStep
+from shoal.estimators.steps import PeopleOutMixin, PrivateStep
 
 # Standard deviations of a component that are kept to each side of the mean.
 _CLIP = 3.0
 
 
-class PrivatePCA(ClassNamePrefixFeaturesOutMixin, PrivateStep):  # type: ignore[misc]
+class PrivatePCA(PeopleOutMixin, ClassNamePrefixFeaturesOutMixin, PrivateStep):  # type: ignore[misc]
     """Project rows to the principal directions of a noisy second-moment matrix.
 
     What comes out is clipped and scaled to [-1, 1], all components alike, so that distances keep their
@@ -46,6 +47,11 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, PrivateStep):  # type: ignore[
         Find directions after scaling each column to its bounds, or in the table's own units.
     neighbours : {"add-remove", "replace"}
         Whom the guarantee protects.
+    unit : str, optional
+        The column that names the person. Nothing is learnt from it, the guarantee protects a person with all
+        their rows, and `transform` returns a data frame that still has it, for the next step.
+    max_rows : int
+        The most rows of a person that are looked at; everything is charged for that many.
     budget : Accountant, optional
         Shared with the other steps.
     random_state : int, optional
@@ -92,6 +98,8 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, PrivateStep):  # type: ignore[
         whiten: bool = False,
         scaling: Literal["bounds", "none"] = "bounds",
         neighbours: Neighbours = "add-remove",
+        unit: str | None = None,
+        max_rows: int = 1,
         budget: Accountant | None = None,
         random_state: Any = None,
     ) -> None:
@@ -102,6 +110,8 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, PrivateStep):  # type: ignore[
         self.whiten = whiten
         self.scaling = scaling
         self.neighbours = neighbours
+        self.unit = unit
+        self.max_rows = max_rows
         self.budget = budget
         self.random_state = random_state
 
@@ -146,17 +156,10 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, PrivateStep):  # type: ignore[
                 f"n_components is {self.n_components}; the table has only {domain.n_columns} columns"
             )
 
-    def transform(self, X: Any) -> npt.NDArray[np.float64]:
-        """Project, clip and scale to [-1, 1]; missing cells are taken to lie in the middle of the bounds.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_rows, n_columns)
-            Rows of the same columns as in `fit`.
-        """
-        check_is_fitted(self, "components_")
-        rows = self._domain.encode(list(self._read(X).T)).columns.T.astype(np.float64)
-        away = (rows - self._mean) * self._domain.column_scale
+    def _map(self, rows: Array) -> Array:
+        # Missing cells are taken to lie in the middle of the bounds.
+        steps = self._domain.encode(list(rows.T)).columns.T.astype(np.float64)
+        away = (steps - self._mean) * self._domain.column_scale
         # Column by column: the last bit of a matrix product depends on the other rows, and then rows that are
         # neighbours here would not be so in the next step.
         along = np.zeros((len(rows), len(self.components_)))

@@ -10,15 +10,16 @@ import numpy.typing as npt
 from sklearn.base import OneToOneFeatureMixin
 from sklearn.utils.validation import check_is_fitted
 
+from shoal._typing import Array
 from shoal.accounting import Accountant
 from shoal.algorithms.column_stats import ColumnSpreads
 from shoal.domain import BoundsLike
 from shoal.domain.unit import Neighbours
 from shoal.errors import InvalidInput, MostlyNoise
-from shoal.estimators.steps import PrivateStep
+from shoal.estimators.steps import PeopleOutMixin, PrivateStep
 
 
-class PrivateScaler(OneToOneFeatureMixin, PrivateStep):  # type: ignore[misc]
+class PrivateScaler(PeopleOutMixin, OneToOneFeatureMixin, PrivateStep):  # type: ignore[misc]
     """Centre every column on its noisy mean and divide it by its noisy spread.
 
     What comes out is clipped to `clip` standard deviations and divided by them, so it lies in [-1, 1]: use it
@@ -36,6 +37,11 @@ class PrivateScaler(OneToOneFeatureMixin, PrivateStep):  # type: ignore[misc]
         Standard deviations that are kept to each side of the mean.
     neighbours : {"add-remove", "replace"}
         Whom the guarantee protects.
+    unit : str, optional
+        The column that names the person. Nothing is learnt from it, the guarantee protects a person with all
+        their rows, and `transform` returns a data frame that still has it, for the next step.
+    max_rows : int
+        The most rows of a person that are looked at; everything is charged for that many.
     budget : Accountant, optional
         Shared with the other steps.
     random_state : int, optional
@@ -73,6 +79,8 @@ class PrivateScaler(OneToOneFeatureMixin, PrivateStep):  # type: ignore[misc]
         bounds: BoundsLike | None = None,
         clip: float = 3.0,
         neighbours: Neighbours = "add-remove",
+        unit: str | None = None,
+        max_rows: int = 1,
         budget: Accountant | None = None,
         random_state: Any = None,
     ) -> None:
@@ -81,6 +89,8 @@ class PrivateScaler(OneToOneFeatureMixin, PrivateStep):  # type: ignore[misc]
         self.bounds = bounds
         self.clip = clip
         self.neighbours = neighbours
+        self.unit = unit
+        self.max_rows = max_rows
         self.budget = budget
         self.random_state = random_state
 
@@ -109,17 +119,10 @@ class PrivateScaler(OneToOneFeatureMixin, PrivateStep):  # type: ignore[misc]
             )
         return self
 
-    def transform(self, X: Any) -> npt.NDArray[np.float64]:
-        """Scale, and clip to [-1, 1]; missing cells stay missing.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_rows, n_columns)
-            Rows of the same columns as in `fit`.
-        """
-        check_is_fitted(self, "mean_")
+    def _map(self, rows: Array) -> Array:
+        # Missing cells stay missing.
         reach = self.clip * self.scale_
-        return self._clipped(X, self.mean_ - reach, self.mean_ + reach)
+        return self._clipped(rows, self.mean_ - reach, self.mean_ + reach)
 
     def inverse_transform(self, X: Any) -> npt.NDArray[np.float64]:
         """Map scaled points, such as centres, back to the table's own units.

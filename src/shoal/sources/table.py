@@ -11,6 +11,7 @@ from typing import Any
 import narwhals.stable.v1 as nw
 import numpy as np
 
+from shoal._typing import Array
 from shoal.domain import Domain, Schema
 from shoal.domain.schema import BOOLEAN, NUMBER, Level
 from shoal.errors import InvalidTable
@@ -90,6 +91,16 @@ class Table(OpenTable):
         clustered = {field.name for field in self.schema.fields}
         others = [key for name, key in self._keys.items() if name not in clustered]
         return (self._frame.head(0).drop(*others) if others else self._frame.head(0)).to_native()
+
+    def with_people(self, values: Array, names: Iterable[str]) -> Any:
+        """Return new columns with the column of people beside them, in a data frame of the same kind."""
+        people = self._frame.select(self._keys[str(self.schema.unit)])
+        library = nw.get_native_namespace(people)
+        columns = [
+            nw.new_series(str(name), column, nw.Float64(), native_namespace=library)
+            for name, column in zip(names, values.T, strict=True)
+        ]
+        return people.with_columns(*columns).to_native()
 
     def parts(self, rows: int) -> Iterator[tuple[int, int]]:
         """Cut the table in ranges of at most `rows` rows; an empty table has one empty range."""
