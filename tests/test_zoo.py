@@ -14,13 +14,13 @@ from shoal import verify
 from shoal.algorithms import REGISTRY, SYNOPSES, Status
 from shoal.algorithms.kmeans.kmeans import Route
 from shoal.errors import InvalidInput
-from shoal.estimators.explain import explain
+from shoal.estimators.explanation import explain
 from shoal.estimators.fitting import PrivateEstimator
 from shoal.estimators.parameters import Common
 from shoal.estimators.steps import PrivateStep
 from shoal.queries.gate.codec import digest
 from shoal.release.folder import MANIFEST
-from shoal.release.loading import load_release
+from shoal.release.loading import load
 
 RELEASED = [*zoo.MODELS, *zoo.SYNOPSES]
 ALL = [*RELEASED, *zoo.STEPS]
@@ -40,7 +40,7 @@ def test_its_release_verifies_and_is_the_same_when_it_was_saved(member, tmp_path
     assert verdict.ok, str(verdict)
     more = {"replay", "errors"} if member in zoo.MODELS else set()
     assert CHECKS | more <= {check.name for check in verdict.checks}
-    load_release(tmp_path / "one").save(tmp_path / "two")
+    load(tmp_path / "one").save(tmp_path / "two")
     assert (tmp_path / "one" / MANIFEST).read_bytes() == (tmp_path / "two" / MANIFEST).read_bytes()
 
 

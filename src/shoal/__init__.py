@@ -12,13 +12,14 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the same names as in `__all__`, for type checkers; a test compares
     from shoal import audit
     from shoal.accounting import Accountant
     from shoal.estimators import (
         ConvergentKMeans,
         CoresetKMeans,
         DPLloyd,
+        Explanation,
         GeneticKMeans,
         GridKMeans,
         GridSynopsis,
@@ -39,8 +40,9 @@ if TYPE_CHECKING:
         SubClusterKMeans,
         SwapLloyd,
         TreeKMeans,
+        explain,
     )
-    from shoal.release import Certificate, CoresetRelease, Release, verify
+    from shoal.release import Certificate, CoresetRelease, Release, SynopsisRelease, load, verify
     from shoal.sources import FileTable
 
 __version__ = "0.2.0.dev0"
@@ -52,6 +54,7 @@ __all__ = [
     "CoresetKMeans",
     "CoresetRelease",
     "DPLloyd",
+    "Explanation",
     "FileTable",
     "GeneticKMeans",
     "GridKMeans",
@@ -73,45 +76,17 @@ __all__ = [
     "SampleAggregateKMeans",
     "SubClusterKMeans",
     "SwapLloyd",
+    "SynopsisRelease",
     "TreeKMeans",
     "__version__",
     "audit",
+    "explain",
+    "load",
     "verify",
 ]
 
-_HOMES = {
-    "Accountant": "shoal.accounting",
-    "Certificate": "shoal.release",
-    "ConvergentKMeans": "shoal.estimators",
-    "CoresetKMeans": "shoal.estimators",
-    "CoresetRelease": "shoal.release",
-    "DPLloyd": "shoal.estimators",
-    "FileTable": "shoal.sources",
-    "GeneticKMeans": "shoal.estimators",
-    "GridKMeans": "shoal.estimators",
-    "GridSynopsis": "shoal.estimators",
-    "HybridKMeans": "shoal.estimators",
-    "KVariates": "shoal.estimators",
-    "KMeans": "shoal.estimators",
-    "KMedians": "shoal.estimators",
-    "LSHTreeKMeans": "shoal.estimators",
-    "MaskedGridSynopsis": "shoal.estimators",
-    "MergingKMeans": "shoal.estimators",
-    "PrivTreeSynopsis": "shoal.estimators",
-    "PrivateBounds": "shoal.estimators",
-    "PrivatePCA": "shoal.estimators",
-    "PrivateScaler": "shoal.estimators",
-    "PrivateCoreset": "shoal.estimators",
-    "ProjectedKMeans": "shoal.estimators",
-    "Release": "shoal.release",
-    "SampleAggregateKMeans": "shoal.estimators",
-    "SubClusterKMeans": "shoal.estimators",
-    "SwapLloyd": "shoal.estimators",
-    "TreeKMeans": "shoal.estimators",
-    "verify": "shoal.release",
-}
-
-
+# Where public names live, the lightest first: each lists its own in `__all__`.
+_HOMES = ("accounting", "sources", "release", "estimators")
 # Whole modules that are loaded when first used.
 _MODULES = ("audit",)
 
@@ -119,8 +94,11 @@ _MODULES = ("audit",)
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(f"shoal.{name}")
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
+    if name in __all__:
+        for home in _HOMES:
+            package = import_module(f"shoal.{home}")
+            if name in package.__all__:
+                return getattr(package, name)
     raise AttributeError(f"module 'shoal' has no attribute {name!r}; it has {', '.join(__all__)}")
 
 

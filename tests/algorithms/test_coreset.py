@@ -12,7 +12,7 @@ from shoal.algorithms.coreset.coreset import CoresetSketch, schedule, smallest_e
 from shoal.algorithms.coreset.small_ball import SmallBall
 from shoal.domain import Unit
 from shoal.errors import InfeasibleEpsilon, InvalidInput, MostlyNoise
-from shoal.estimators.explain import explain
+from shoal.estimators.explanation import explain
 from shoal.queries.questions import WithoutNearest
 
 

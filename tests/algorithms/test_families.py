@@ -27,7 +27,7 @@ from shoal.algorithms.grid import GridSketch
 from shoal.algorithms.merging import Merging, merged_sd
 from shoal.algorithms.shared.clustering import Clustering
 from shoal.errors import MostlyNoise
-from shoal.estimators.explain import explain
+from shoal.estimators.explanation import explain
 from shoal.postprocess.merge import merge_weights
 from shoal.postprocess.recentre import smallest_count
 

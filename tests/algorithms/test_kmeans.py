@@ -19,7 +19,7 @@ from shoal.algorithms.shared.row_count import RowCount
 from shoal.algorithms.swap import Round, swapped
 from shoal.algorithms.synopses.masked_grid import stand_out
 from shoal.errors import InvalidInput, InvalidRelease
-from shoal.estimators.explain import explain
+from shoal.estimators.explanation import explain
 from shoal.postprocess.merge_indistinguishable import merge_indistinguishable
 from shoal.queries import NoisyCounts, ReplayCurator
 from shoal.queries.questions import Sums

@@ -15,7 +15,7 @@ from shoal.audit.subject import Subject
 from shoal.audit.suite import cases_for
 from shoal.domain import Unit
 from shoal.errors import InvalidInput, MostlyNoise
-from shoal.estimators.explain import explain
+from shoal.estimators.explanation import explain
 from shoal.queries import Ball, Box, Cubes, NoisySums, Projection
 from shoal.queries.laws.noise import Block, loss
 from shoal.queries.questions import Histogram, Select, SparseHistogram, Sums

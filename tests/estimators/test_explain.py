@@ -6,7 +6,7 @@ import pytest
 from shoal import DPLloyd
 from shoal.accounting import budget_of
 from shoal.errors import InvalidInput
-from shoal.estimators.explain import explain
+from shoal.estimators.explanation import explain
 from shoal.release.words import risk_sentence
 
 

@@ -11,7 +11,7 @@ from shoal import Accountant, GridSynopsis, MaskedGridSynopsis, PrivTreeSynopsis
 from shoal.algorithms import SYNOPSES
 from shoal.algorithms.synopses.masked_grid import stand_out
 from shoal.errors import InvalidInput, InvalidRelease, MostlyNoise
-from shoal.estimators.explain import explain
+from shoal.estimators.explanation import explain
 from shoal.queries.gate.codec import digest
 from shoal.release import SynopsisRelease
 

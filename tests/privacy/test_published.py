@@ -14,7 +14,7 @@ from shoal.algorithms import REGISTRY, Status
 from shoal.algorithms.published import Published
 from shoal.domain import Bounds, Domain
 from shoal.errors import InvalidBudget, InvalidInput
-from shoal.estimators.explain import explain
+from shoal.estimators.explanation import explain
 from shoal.mechanisms import SeededEntropy
 from shoal.queries import AsPublished, Grid, LiveCurator, RehearsalCurator, ReplayCurator
 from shoal.sources import MemorySource, Table

@@ -245,10 +245,3 @@ def test_reading_a_changed_release_is_refused_with_the_file_named(folder):
 def test_deep_nesting_is_not_a_trace():
     with pytest.raises(InvalidRelease, match="not JSON"):
         loads(b"[" * 200_000, "release.json")
-
-
-def test_public_names():
-    import shoal
-
-    assert {"Certificate", "Release", "verify"} <= set(shoal.__all__)
-    assert shoal.__all__ == sorted(shoal.__all__)

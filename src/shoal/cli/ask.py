@@ -31,7 +31,7 @@ def ask(
     It was paid for when it was made; nothing here touches the table or costs anything.
     """
     from shoal.errors import InvalidInput
-    from shoal.release import CoresetRelease, SynopsisRelease, load_release
+    from shoal.release import CoresetRelease, SynopsisRelease, load
 
     if k is None and not box and sample is None:
         raise InvalidInput("ask for something: --k 5, --box name=low:high or --sample 1000 --out rows.csv")
@@ -39,7 +39,7 @@ def ask(
         raise InvalidInput("--sample and --out go together: say how many synthetic rows, and where to")
     if out is not None and out.exists():
         raise InvalidInput(f"the output file {out} exists; give another name, or move it away first")
-    release = load_release(synopsis)
+    release = load(synopsis)
     if isinstance(release, CoresetRelease) and (box or sample is not None):
         raise InvalidInput(f"{synopsis} is a coreset: it gives groups (--k), not counts or synthetic rows")
     if not isinstance(release, SynopsisRelease | CoresetRelease):

@@ -119,7 +119,7 @@ def _gone(model: Any, charges: Sequence[Any]) -> str:
 
 def _questions(model: Any, table: Any) -> int | None:
     """Return how many questions the fit will ask, as a rehearsal tells."""
-    from shoal.estimators.explain import explain
+    from shoal.estimators.explanation import explain
 
     try:
         with warnings.catch_warnings():

@@ -25,13 +25,13 @@ def predict(release: Path, table: str, out: Path, as_json: bool, **reading: Any)
     """
     from shoal.errors import InvalidInput
     from shoal.estimators.labels import label
-    from shoal.release import Release, load_release
+    from shoal.release import Release, load
 
     if out.exists():
         raise InvalidInput(f"the output file {out} exists; give another name, or move it away first")
     if out.suffix not in (".parquet", ".csv"):
         raise InvalidInput(f"the output file {out} must end in .parquet or .csv")
-    found = load_release(release)
+    found = load(release)
     if not isinstance(found, Release):
         raise InvalidInput(f"{release} is a synopsis and has no groups; find some: shoal ask {release} --k 5")
     rows = _write(label(found, _opened(table, reading)), out)

@@ -21,9 +21,9 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print the result f
 @speaks
 def show(release: Path, as_json: bool) -> None:
     """Show the groups of a RELEASE, or its grid or points, and its certificate."""
-    from shoal.release import load_release
+    from shoal.release import load
 
-    found = load_release(release)
+    found = load(release)
     if as_json:
         from shoal.cli.fit import summary
 

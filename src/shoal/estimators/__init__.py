@@ -3,6 +3,7 @@
 from shoal.estimators.bounds import PrivateBounds
 from shoal.estimators.convergent import ConvergentKMeans
 from shoal.estimators.coreset import CoresetKMeans, PrivateCoreset
+from shoal.estimators.explanation import Explanation, explain
 from shoal.estimators.genetic import GeneticKMeans
 from shoal.estimators.grid import GridKMeans, HybridKMeans
 from shoal.estimators.k_variates import KVariates
@@ -22,6 +23,7 @@ __all__ = [
     "ConvergentKMeans",
     "CoresetKMeans",
     "DPLloyd",
+    "Explanation",
     "GeneticKMeans",
     "GridKMeans",
     "GridSynopsis",
@@ -42,4 +44,5 @@ __all__ = [
     "SubClusterKMeans",
     "SwapLloyd",
     "TreeKMeans",
+    "explain",
 ]

@@ -38,6 +38,27 @@ def say_exact_once() -> None:
         )
 
 
+class NotHeld:
+    """A name that scikit-learn's users look for, and why it is not there: hasattr says no.
+
+    Parameters
+    ----------
+    why : str
+        What it would show, and what to use instead.
+    """
+
+    def __init__(self, why: str) -> None:
+        self._why = why
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, model: object | None, owner: type) -> Any:
+        if model is None:
+            return self
+        raise AttributeError(f"{owner.__name__} has no {self._name}: {self._why}")
+
+
 class PrivateKMeans(
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     TransformerMixin,  # type: ignore[misc]
@@ -49,6 +70,34 @@ class PrivateKMeans(
     A fitted model holds only what may be released: no rows, labels, inertia or exact counts. It can be
     pickled and published.
     """
+
+    _LEAVES = """
+        cluster_centers_ : ndarray of shape (n_clusters, n_columns)
+            The centres, in the table's own units.
+        cluster_sizes_ : ndarray of shape (n_clusters,)
+            Noisy numbers of rows, none below 0.
+        merged_into_ : ndarray of shape (n_clusters,)
+            For each centre the first that it is one with; itself, where it is told from all others.
+        release_ : Release
+            What may be published: centres, sizes, errors, certificate and transcript; it saves and draws.
+        certificate_ : Certificate
+            What is guaranteed, to whom, and what was spent on what.
+        n_iter_ : int
+            Rounds over the rows.
+        n_features_in_ : int
+            Columns of the table.
+        feature_names_in_ : ndarray of str
+            Their names, where the table has some.
+        """
+
+    labels_ = NotHeld(
+        "labels are exact facts about single rows, so a fitted model, which may be published, does not hold "
+        "them; call predict(X) on your own rows"
+    )
+    inertia_ = NotHeld(
+        "the exact cost is computed from all rows and is no noisy value, so a fitted model does not hold it; "
+        "call score(X) for your own use, or release_.intervals for what noise does to the centres"
+    )
 
     @abstractmethod
     def _algorithm(self, budget: Pure | Approx) -> Algorithm:

@@ -4,7 +4,7 @@ from shoal.release.certificate import Certificate
 from shoal.release.coreset import CoresetRelease
 from shoal.release.folder import check_free
 from shoal.release.intervals import Intervals
-from shoal.release.loading import load_release
+from shoal.release.loading import load
 from shoal.release.release import Release
 from shoal.release.synopsis import SynopsisRelease
 from shoal.release.verify import Check, Verification, verify
@@ -18,6 +18,6 @@ __all__ = [
     "SynopsisRelease",
     "Verification",
     "check_free",
-    "load_release",
+    "load",
     "verify",
 ]

@@ -10,7 +10,7 @@ from shoal.release.release import Release
 from shoal.release.synopsis import SYNOPSIS, SynopsisRelease
 
 
-def load_release(folder: str | os.PathLike[str]) -> Release | SynopsisRelease | CoresetRelease:
+def load(folder: str | os.PathLike[str]) -> Release | SynopsisRelease | CoresetRelease:
     """Read what was released into a folder: groups, a synopsis, or a coreset.
 
     Parameters
