@@ -17,9 +17,10 @@ from shoal.domain import Unit
 from shoal.errors import InvalidInput, MostlyNoise
 from shoal.estimators.explanation import explain
 from shoal.queries import Ball, Box, Cubes, NoisySums, Projection
-from shoal.queries.laws.noise import Block, loss
+from shoal.queries.laws.laplace import Laplace
+from shoal.queries.laws.noise import loss
 from shoal.queries.questions import Histogram, Select, SparseHistogram, Sums
-from shoal.queries.statistics.aggregates import Change
+from shoal.queries.statistics.aggregates import RowChange
 
 
 def groups(k, d, rows, seed=0, spread=0.05):
@@ -83,8 +84,8 @@ def test_shares_are_those_of_the_paper(behind_gate):
 def test_the_authors_recovery_costs_far_more_than_it_says():
     # Laplace noise for the sensitivity of one column, on all columns of rows in a ball; one is replaced.
     d, e = 784, Fraction(1, 100)
-    change = Change(2**20, d, ball=True, extras=())
-    published = (Block("laplace", e / change.width, d),)
+    change = RowChange(2**20, d, ball=True, extras=())
+    published = (Laplace(e / change.width, d),)
     assert loss(published, change, Unit("replace"), "epsilon") == 2 * 28 * e  # 2 sqrt(d) times epsilon
 
 

@@ -18,9 +18,10 @@ from shoal.mechanisms import (
     distinct_below,
     geometric_exp,
 )
-from shoal.queries.laws.noise import Block, NoiseLaw, design
+from shoal.queries.laws.laplace import Laplace
+from shoal.queries.laws.noise import NoiseLaw, design
 from shoal.queries.questions.sparse import draw
-from shoal.queries.statistics.aggregates import Change
+from shoal.queries.statistics.aggregates import RowChange
 
 START = np.array([[-0.6, -0.6], [0.6, 0.6]])
 
@@ -134,8 +135,8 @@ class MeanSidesLloyd:
 
 # Noise: a claimed law and a sampler that draws another.
 
-WIDE = Change(STEPS, 100)
-NARROW = Change(STEPS, 2)
+WIDE = RowChange(STEPS, 100)
+NARROW = RowChange(STEPS, 2)
 
 
 def honest_law(change=NARROW, noise="split", epsilon=1):
@@ -146,7 +147,7 @@ def swapped_split(epsilon=1):
     """The sums' and the count's shares, unpacked in the wrong order (diffprivlib 0.6): 2.66 times as much."""
     law = honest_law(WIDE, epsilon=epsilon)
     sums, count = law.blocks
-    swapped = (Block("laplace", count.parameter, sums.n), Block("laplace", sums.parameter, count.n))
+    swapped = (Laplace(count.parameter, sums.n), Laplace(sums.parameter, count.n))
     return law, NoiseLaw(swapped, law.amount, law.currency).draw
 
 

@@ -41,7 +41,7 @@ from shoal.queries.laws.choices import design_choice
 from shoal.queries.losses import cluster_cost as losses
 from shoal.queries.questions import blocks
 from shoal.queries.questions.blocks import BlockMeans
-from shoal.queries.statistics.aggregates import Change
+from shoal.queries.statistics.aggregates import RowChange
 
 EPSILONS = [0.5, 1.0, 3.0]
 
@@ -267,7 +267,9 @@ def test_the_exact_audit_catches_blocks_that_are_charged_for_too_small_a_range(m
     assert found.passed
     assert found.what == "3 of 3 questions"
     monkeypatch.setattr(
-        BlockMeans, "change", lambda self: Change(width=STEPS // 8, n_values=self.reference.size, extras=())
+        BlockMeans,
+        "change",
+        lambda self: RowChange(width=STEPS // 8, n_values=self.reference.size, extras=()),
     )
     careless = blocky(blocks=3, random_state=0).fit(pair.D).release_.transcript
     assert not pair_loss(careless, pair.D, pair.D_prime).passed

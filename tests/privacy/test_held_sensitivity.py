@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from shoal.algorithms.coreset.coreset import schedule
 from shoal.domain import STEPS, Chunk, Unit
 from shoal.queries import BoxCount, GoodRadius, Region, Windows, WindowSize
-from shoal.queries.laws.choices import choice_probabilities, design_choice
+from shoal.queries.laws.choices import design_choice
 from shoal.queries.losses.cluster_cost import WIDTH
 from shoal.queries.questions.materialised import exact_without_nearest
 
@@ -145,10 +145,7 @@ def test_the_charge_covers_every_neighbour(neighbours, make, currency):
         extra = (
             [*rows[1:]] if neighbours == "add-remove" else [*rows[1:], tuple(map(int, rng.choice(points, 2)))]
         )
-        p, q = (
-            choice_probabilities(law.law, law.rate, loss.exact_losses(chunk(table, 2), None))
-            for table in (rows, extra)
-        )
+        p, q = (law.probabilities(loss.exact_losses(chunk(table, 2), None)) for table in (rows, extra))
         ratios = np.log(p) - np.log(q)
         spent = np.abs(ratios).max() if currency == "epsilon" else np.ptp(ratios) ** 2 / 8
         worst = max(worst, float(spent))

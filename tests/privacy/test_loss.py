@@ -9,8 +9,12 @@ import pytest
 from shoal.audit.exact import CHANGES, changes_of_one_row, pure_loss, renyi_loss
 from shoal.domain import Unit
 from shoal.errors import InvalidInput, LatticeTooCoarse
+from shoal.queries.laws.cylinder import Cylinder
+from shoal.queries.laws.gaussian import Gaussian
+from shoal.queries.laws.laplace import Laplace
+from shoal.queries.laws.linf import Linf
 from shoal.queries.laws.noise import BALL_NOISES, NOISES, design, loss
-from shoal.queries.statistics.aggregates import Change
+from shoal.queries.statistics.aggregates import RowChange
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=str)
@@ -34,24 +38,26 @@ def test_pure_loss_is_exactly_what_is_charged(change, noise, epsilon):
 @pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(1), Fraction(3)])
 def test_cylinder_loss_is_exactly_what_is_charged(change, unit, epsilon):
     law = design(change, epsilon, "epsilon", unit, None)
-    assert law.blocks[0].law == "cylinder"
+    assert isinstance(law.blocks[0], Cylinder)
     assert law == design(change, epsilon, "epsilon", unit, "cylinder")
     assert epsilon * Fraction(999, 1000) < law.amount <= epsilon
     assert pure_loss(law, change, unit) == pytest.approx(float(law.amount), rel=1e-9)
 
 
 def test_cylinder_noise_is_only_for_values_in_a_ball():
-    wide = Change(2**20, 4, ball=True)
+    wide = RowChange(2**20, 4, ball=True)
     with pytest.raises(InvalidInput, match="in a ball"):
-        design(Change(2**20, 4), Fraction(1), "epsilon", Unit(), "cylinder")
+        design(RowChange(2**20, 4), Fraction(1), "epsilon", Unit(), "cylinder")
     # Ten values on so coarse a lattice cannot be drawn: an explicit wish is refused, the default is not.
-    for width, instead in ((4, "linf"), (2, "laplace")):
-        coarse = Change(width, 10, ball=True)
+    for width, instead in ((4, Linf), (2, Laplace)):
+        coarse = RowChange(width, 10, ball=True)
         with pytest.raises(LatticeTooCoarse):
             design(coarse, Fraction(1), "epsilon", Unit(), "cylinder")
-        assert design(coarse, Fraction(1), "epsilon", Unit(), None).blocks[0].law == instead
-    assert design(Change(8, 1, ball=True), Fraction(1), "epsilon", Unit(), None).blocks[0].law == "linf"
-    assert design(wide, Fraction(1), "rho", Unit(), None).blocks[0].law == "gaussian"
+        assert isinstance(design(coarse, Fraction(1), "epsilon", Unit(), None).blocks[0], instead)
+    assert isinstance(
+        design(RowChange(8, 1, ball=True), Fraction(1), "epsilon", Unit(), None).blocks[0], Linf
+    )
+    assert isinstance(design(wide, Fraction(1), "rho", Unit(), None).blocks[0], Gaussian)
     # Variances of a value are (d + 3) / e^2 and (d + 2)(d + 3) / (3 e^2) squared widths.
     cylinder, box = (design(wide, Fraction(1), "epsilon", Unit(), n).sd / 2**20 for n in ("cylinder", "linf"))
     assert cylinder**2 == pytest.approx([7, 7, 7, 7, 14], rel=1e-3)
@@ -69,7 +75,10 @@ def test_gaussian_renyi_divergence_is_within_rho(change):
 
 @pytest.mark.parametrize("noise", BALL_NOISES)
 def test_replace_and_many_rows_are_charged(noise):
-    change, currency = Change(2**20, 3, ball=noise == "cylinder"), "rho" if noise == "gaussian" else "epsilon"
+    change, currency = (
+        RowChange(2**20, 3, ball=noise == "cylinder"),
+        "rho" if noise == "gaussian" else "epsilon",
+    )
     one = design(change, Fraction(1, 10), currency, Unit(), noise)
     for unit in (Unit("replace"), Unit(max_rows=3), Unit("replace", max_rows=3)):
         law = design(change, Fraction(1, 10), currency, unit, noise)
@@ -82,19 +91,19 @@ def test_replace_and_many_rows_are_charged(noise):
 def test_replace_within_one_cell_is_covered_for_gaussian_noise():
     # A value replaced by its opposite in the same cell moves the sum by 2W in every column, which is
     # more than sqrt(2) times what adding a row moves.
-    change = Change(8, 4)
+    change = RowChange(8, 4)
     law = design(change, Fraction(1, 10), "rho", Unit("replace"), "gaussian")
     sigma = law.blocks[0].parameter
     assert Fraction((2 * 8) ** 2 * 4) / (2 * sigma**2) <= law.amount
 
 
 WEIGHTED = [
-    Change(4, 0, weighted=True),
-    Change(3, 1, weighted=True),
-    Change(3, 2, weighted=True),
-    Change(3, 2, ball=True, weighted=True),
-    Change(3, 1, extras=("count", "cost"), weighted=True),
-    Change(3, 2, ball=True, extras=("count", "cost"), weighted=True),
+    RowChange(4, 0, weighted=True),
+    RowChange(3, 1, weighted=True),
+    RowChange(3, 2, weighted=True),
+    RowChange(3, 2, ball=True, weighted=True),
+    RowChange(3, 1, extras=("count", "cost"), weighted=True),
+    RowChange(3, 2, ball=True, extras=("count", "cost"), weighted=True),
 ]
 
 
@@ -123,7 +132,7 @@ def test_a_weighted_row_that_is_replaced_loses_what_is_charged_for_gaussian_nois
 
 @pytest.mark.parametrize("noise", ["linf", "cylinder"])
 def test_pure_noise_in_a_zcdp_budget_costs_half_its_square(noise):
-    law = design(Change(2**20, 2, ball=noise == "cylinder"), Fraction(1, 10), "rho", Unit(), noise)
+    law = design(RowChange(2**20, 2, ball=noise == "cylinder"), Fraction(1, 10), "rho", Unit(), noise)
     pure = law.blocks[0].parameter * 2**20
     assert law.amount == pure**2 / 2 <= Fraction(1, 10)
     assert math.isclose(float(law.amount), 0.1, rel_tol=1e-4)

@@ -32,7 +32,7 @@ from shoal.queries.laws.choices import design_choice
 from shoal.queries.laws.growth import design_growth
 from shoal.queries.laws.noise import BALL_NOISES, design
 from shoal.queries.losses.windows import BoxCount, Windows, WindowSize
-from shoal.queries.statistics.aggregates import Change
+from shoal.queries.statistics.aggregates import RowChange
 
 CELLS = Voronoi(np.array([[-0.5, -0.5], [0.5, 0.5], [0.0, 0.0]]))
 
@@ -90,7 +90,7 @@ def laws(draw):
         return design_choice, draw(st.integers(1, 3)), share, currency, unit
     if kind == "tree":
         return design_growth, draw(st.sampled_from([1, STEPS])), share, currency, unit
-    change = Change(
+    change = RowChange(
         width=draw(st.sampled_from([1, 16, 1000, STEPS, 2 * STEPS])),
         n_values=draw(st.integers(1, 40)),
         ball=draw(st.booleans()),

@@ -13,7 +13,7 @@ from shoal.domain import STEPS, Bounds, Chunk, Domain, Unit, to_steps
 from shoal.errors import BudgetExceeded, InvalidBudget, InvalidInput
 from shoal.queries import ClusterCost, RehearsalCurator, ReplayCurator, kernels
 from shoal.queries.kernels import reference
-from shoal.queries.laws.choices import choice_loss, design_choice
+from shoal.queries.laws.choices import PermuteAndFlip, choice_loss, design_choice
 from shoal.queries.losses.cluster_cost import WIDTH
 
 SETS = np.array([[[-0.5, 0.0], [0.5, 0.0]], [[0.0, 0.0], [1.0, 1.0]], [[-1.0, 1.0], [0.3, 0.2]]])
@@ -102,14 +102,14 @@ def test_the_loss_is_the_cost_and_the_bound_is_reached():
 def test_charges(unit, n):
     pure = design_choice(n, Fraction(1, 3), "epsilon", unit)
     e = pure.rate * WIDTH * unit.rows_apart
-    assert pure.law == "permute and flip"
+    assert pure.name == "permute and flip"
     assert Fraction(1, 3) * Fraction(9999, 10000) < pure.amount == n * e <= Fraction(1, 3)
     rho = design_choice(n, Fraction(1, 3), "rho", unit)
     e = rho.rate * WIDTH * unit.rows_apart
-    assert rho.law == "exponential mechanism"
+    assert rho.name == "exponential mechanism"
     assert Fraction(1, 3) * Fraction(9999, 10000) < rho.amount == n * e**2 / 8 <= Fraction(1, 3)
     # Permute and flip has no bounded range to claim.
-    assert choice_loss("permute and flip", rho.rate, n, unit, "rho") == 4 * rho.amount
+    assert choice_loss(PermuteAndFlip, rho.rate, n, unit, "rho") == 4 * rho.amount
 
 
 def exponential_law(losses, rate):

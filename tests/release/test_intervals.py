@@ -8,13 +8,18 @@ import pytest
 from shoal.algorithms import Clustering, Lloyd
 from shoal.domain import STEPS, Unit
 from shoal.mechanisms import SeededEntropy
-from shoal.postprocess.intervals import ratio_interval, reach, tail
+from shoal.postprocess.intervals import ratio_interval, reach
 from shoal.queries import Ball, Box, Offset, Voronoi, WithCost
+from shoal.queries.laws.cylinder import Cylinder
+from shoal.queries.laws.gaussian import Gaussian
+from shoal.queries.laws.laplace import Laplace
+from shoal.queries.laws.linf import Linf
 from shoal.queries.laws.noise import design
 from shoal.queries.questions import Sums
-from shoal.queries.statistics.aggregates import Change
+from shoal.queries.statistics.aggregates import RowChange
 from shoal.release.intervals import intervals_of
 
+ONE = Fraction(1)
 LAWS = [("linf", 0.0), ("laplace", 0.0), ("split", 0.0), ("gaussian", 1e-6)]
 
 
@@ -26,7 +31,7 @@ def test_the_tail_of_the_linf_law(dimension, ratio):
     both = radius * rng.uniform(-1, 1, (2, radius.size))
     sd = np.sqrt((dimension + 1) * (dimension + 2) / 3)
     for level in (0.5, 0.95):
-        far = reach("linf", sd, ratio * sd, level, dimension)
+        far = reach(Linf(ONE, dimension), sd, ratio * sd, level)
         inside = np.mean(np.abs(both[0] + ratio * both[1]) <= far)
         assert inside == pytest.approx(level, abs=4 * np.sqrt(level * (1 - level) / radius.size))
 
@@ -42,28 +47,29 @@ def test_the_tail_of_the_cylinder(dimension, extras, ratio):
     spread = np.sqrt((dimension + 1) * (dimension + 2))
     for level in (0.5, 0.95):
         sds = (spread / np.sqrt(d + 2), ratio * spread / np.sqrt(3))
-        far = reach("cylinder", *sds, level, dimension, extras)
+        far = reach(Cylinder(ONE, dimension, extras), *sds, level)
         inside = np.mean(np.abs(value + ratio * beside) <= far)
         assert inside == pytest.approx(level, abs=4 * np.sqrt(level * (1 - level) / n))
 
 
 @pytest.mark.parametrize("ratio", [0.0, 1e-3, 0.4, 1.0 - 1e-7, 1.0, 2.5])
-@pytest.mark.parametrize("law", ["laplace", "gaussian"])
+@pytest.mark.parametrize("law", [Laplace, Gaussian])
 def test_the_tail_of_independent_laws(law, ratio):
     rng = np.random.default_rng(6)
-    draw = rng.laplace if law == "laplace" else rng.normal
+    draw = rng.laplace if law is Laplace else rng.normal
     both = draw(size=(2, 100_000))
-    sd = np.sqrt(2) if law == "laplace" else 1.0
+    sd = np.sqrt(2) if law is Laplace else 1.0
     for level in (0.5, 0.95):
-        far = reach(law, sd, ratio * sd, level)
+        far = reach(law(ONE, 2), sd, ratio * sd, level)
         inside = np.mean(np.abs(both[0] + ratio * both[1]) <= far)
         assert inside == pytest.approx(level, abs=4 * np.sqrt(level * (1 - level) / both.shape[1]))
 
 
 def test_the_tail_is_smooth_where_formulas_meet():
-    for law in ("linf", "laplace"):
+    for law in (Linf(ONE, 3), Laplace(ONE, 3)):
         for ratio in (1e-6, 1.0 - 1e-5, 1.0):
-            near = tail(law, 2.0, 1.0, ratio * np.array([1 - 1e-9, 1.0, 1 + 1e-9]), 3)
+            other = ratio * np.array([1 - 1e-9, 1.0, 1 + 1e-9])
+            near = law.tail(np.full(3, 2.0), np.ones(3), other)
             assert np.ptp(near) < 1e-5
 
 
@@ -73,7 +79,7 @@ def test_the_tail_is_smooth_where_formulas_meet():
 def test_cells_are_covered_for_exactly_the_noise_that_is_drawn(noise, delta, d, signal):
     """10,000 cells with the gate's own integer noise; the true count is `signal` standard deviations."""
     currency = "rho" if delta else "epsilon"
-    change = Change(STEPS, d, ball=noise == "cylinder")
+    change = RowChange(STEPS, d, ball=noise == "cylinder")
     law = design(change, Fraction(1, 10), currency, Unit(), noise)
     sd = law.sd / STEPS
     cells, rng = 10_000, np.random.default_rng(d)
@@ -81,11 +87,10 @@ def test_cells_are_covered_for_exactly_the_noise_that_is_drawn(noise, delta, d, 
     n = signal * sd[d]
     mean = rng.uniform(-1, 1, (cells, d))
     sums, counts = mean * n + drawn[:, :d], n + drawn[:, d]
-    block = law.blocks[0]
-    shape = {"dimension": block.n, "extras": block.extras}
-    low, high = ratio_interval(sums, counts, sd[0], sd[d], block.law, **shape)
+    block = law.blocks[0].standard
+    low, high = ratio_interval(sums, counts, sd[0], sd[d], block)
     assert np.mean((low <= mean) & (mean <= high)) == pytest.approx(0.95, abs=0.009)
-    far = reach(block.law, 0.0, sd[d], **shape)
+    far = reach(block, 0.0, sd[d])
     assert np.mean(np.abs(counts - n) <= far) == pytest.approx(0.95, abs=0.009)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -18,7 +19,7 @@ from shoal.audit.laws import LEVEL, Check, LawAudit
 from shoal.audit.sights import Floats
 from shoal.domain import Unit
 from shoal.mechanisms import Entropy, SystemEntropy
-from shoal.queries.laws.choices import ChoiceLaw, choice_probabilities, design_choice
+from shoal.queries.laws.choices import ChoiceLaw, design_choice
 from shoal.queries.losses.cluster_cost import WIDTH
 
 Steps: TypeAlias = npt.NDArray[np.int64]
@@ -72,11 +73,12 @@ def audit_choice(
 
 
 def _all_probabilities(law: ChoiceLaw, losses: Steps, factor: float = 1.0) -> Floats:
-    rate, found = Fraction(factor) * law.rate, []
+    sharper = replace(law, rate=Fraction(factor) * law.rate)
+    found = []
     for outcome in itertools.permutations(range(len(losses)), law.n):
         left, probability = np.arange(len(losses)), 1.0
         for pick in outcome:
-            probability *= float(choice_probabilities(law.law, rate, losses[left])[left == pick][0])
+            probability *= float(sharper.probabilities(losses[left])[left == pick][0])
             left = left[left != pick]
         found.append(probability)
     return np.array(found)
@@ -127,7 +129,7 @@ def choices_exactly(epsilon: float) -> list[ExactLoss]:
     for delta, unit, n in itertools.product((0.0, 1e-6), (Unit(), Unit("replace")), (1, 2)):
         budget = budget_of(epsilon, delta)
         law = design_choice(n, budget.amount, budget.currency, unit)
-        what = f"{law.law}, {n} of 3 candidates, {unit.describe()}"
+        what = f"{law.name}, {n} of 3 candidates, {unit.describe()}"
         found.append(ExactLoss(what, worst_choice(law, unit), float(law.amount), law.currency))
     return found
 

@@ -19,18 +19,18 @@ from shoal.accounting import budget_of
 from shoal.accounting.budget import Currency
 from shoal.domain import Unit
 from shoal.errors import LatticeTooCoarse
-from shoal.queries.laws.noise import BALL_NOISES, Noise, NoiseLaw, design, log_law
-from shoal.queries.statistics.aggregates import Change
+from shoal.queries.laws.noise import BALL_NOISES, Noise, NoiseLaw, design
+from shoal.queries.statistics.aggregates import RowChange
 
 Steps = npt.NDArray[np.int64]
 
 # Small bodies of every kind that a row statistic declares.
 CHANGES = (
-    Change(1, 0),
-    Change(3, 1),
-    Change(2, 1, extras=("count", "cost")),
-    Change(3, 2, ball=True),
-    Change(4, 2, ball=True, reach=5),
+    RowChange(1, 0),
+    RowChange(3, 1),
+    RowChange(2, 1, extras=("count", "cost")),
+    RowChange(3, 2, ball=True),
+    RowChange(4, 2, ball=True, reach=5),
 )
 # Outputs further out than this add nothing: the loss of pure laws is constant there.
 REACH = 60
@@ -68,12 +68,12 @@ class ExactLoss:
         return f"{word}: {self.what} loses {self.true:.6g} {self.currency}, charged {self.charged:.6g}"
 
 
-def changes_of_one_row(change: Change) -> Iterator[tuple[int, ...]]:
+def changes_of_one_row(change: RowChange) -> Iterator[tuple[int, ...]]:
     """Give every integer vector that adding one row can cause.
 
     Examples
     --------
-    >>> list(changes_of_one_row(Change(1, 1)))
+    >>> list(changes_of_one_row(RowChange(1, 1)))
     [(-1, 1), (0, 1), (1, 1)]
     """
     side = range(-change.width, change.width + 1)
@@ -85,7 +85,7 @@ def changes_of_one_row(change: Change) -> Iterator[tuple[int, ...]]:
             yield (*values, change.width, *([] if cost is None else [cost]))
 
 
-def pure_loss(law: NoiseLaw, change: Change, unit: Unit | None = None) -> float:
+def pure_loss(law: NoiseLaw, change: RowChange, unit: Unit | None = None) -> float:
     """Return the largest log ratio of an output's probabilities on neighbours, over all outputs.
 
     A replaced row may leave one cell for another, where both losses add up, or change within its cell. Of
@@ -94,10 +94,10 @@ def pure_loss(law: NoiseLaw, change: Change, unit: Unit | None = None) -> float:
     who = unit or Unit()
     reach = REACH // change.dimension**2 + 2 * who.max_rows * change.width
     outputs = _cube(reach, change.dimension)
-    without = log_law(law.blocks, outputs)
+    without = law.log_pmf(outputs)
 
     def loss(shift: Steps) -> float:
-        return float(np.abs(log_law(law.blocks, outputs - who.max_rows * shift) - without).max())
+        return float(np.abs(law.log_pmf(outputs - who.max_rows * shift) - without).max())
 
     rows = list(changes_of_one_row(change))
     worst = max(loss(np.array(row)) for row in rows)
@@ -107,16 +107,16 @@ def pure_loss(law: NoiseLaw, change: Change, unit: Unit | None = None) -> float:
     return max(2 * worst, *(loss(np.array(shift)) for shift in within))
 
 
-def renyi_loss(law: NoiseLaw, change: Change) -> float:
+def renyi_loss(law: NoiseLaw, change: RowChange) -> float:
     """Return the smallest rho for which every Rényi divergence of order alpha stays below alpha rho."""
     # Far enough that what is cut off weighs nothing.
     sigma = max(float(block.parameter) for block in law.blocks)
     outputs = _cube(change.width + math.ceil(9 * sigma), change.dimension)
-    p = log_law(law.blocks, outputs)
+    p = law.log_pmf(outputs)
     p -= np.logaddexp.reduce(p)
     worst = 0.0
     for shift in changes_of_one_row(change):
-        q = log_law(law.blocks, outputs - np.array(shift))
+        q = law.log_pmf(outputs - np.array(shift))
         q -= np.logaddexp.reduce(q)
         for alpha in ALPHAS:
             divergence = float(np.logaddexp.reduce(alpha * p + (1 - alpha) * q)) / (alpha - 1)
@@ -163,7 +163,7 @@ def _small_rho(epsilon: float) -> Fraction:
     return Fraction(str(epsilon)) ** 2 / 10
 
 
-def _loss(law: NoiseLaw, noise: Noise, change: Change, unit: Unit, true: float) -> ExactLoss:
+def _loss(law: NoiseLaw, noise: Noise, change: RowChange, unit: Unit, true: float) -> ExactLoss:
     shape = ("cut " if change.reach else "") + ("ball" if change.ball else "box")
     body = f"{shape} of {change.dimension} coordinates"
     return ExactLoss(f"{noise} on a {body}, {unit.describe()}", true, float(law.amount), law.currency)

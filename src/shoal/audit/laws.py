@@ -15,12 +15,12 @@ from scipy import stats
 
 from shoal.accounting import budget_of
 from shoal.audit.sights import Floats
-from shoal.audit.uniforms import sharpness, uniforms
+from shoal.audit.uniforms import loss_factor, uniforms
 from shoal.domain import STEPS, Unit
 from shoal.errors import InvalidInput
 from shoal.mechanisms import Entropy, SystemEntropy
-from shoal.queries.laws.noise import BALL_NOISES, NOISES, NoiseLaw, design, most_lost
-from shoal.queries.statistics.aggregates import Change
+from shoal.queries.laws.noise import BALL_NOISES, NOISES, NoiseLaw, design
+from shoal.queries.statistics.aggregates import RowChange
 
 Sampler: TypeAlias = Callable[[Entropy, int], Any]
 
@@ -90,7 +90,7 @@ def audit_law(
     law: NoiseLaw,
     sampler: Sampler | None = None,
     *,
-    change: Change | None = None,
+    change: RowChange | None = None,
     unit: Unit | None = None,
     draws: int = 20_000,
     entropy: Entropy | None = None,
@@ -104,7 +104,7 @@ def audit_law(
         What is claimed: the law, and its price.
     sampler : callable, optional
         ``sampler(entropy, n)`` returns n noise vectors; the law's own if not given.
-    change : Change, optional
+    change : RowChange, optional
         What one row can change; then the price itself is computed again.
     unit : Unit, optional
         Whom the price protects.
@@ -119,7 +119,7 @@ def audit_law(
     --------
     >>> from fractions import Fraction
     >>> from shoal.mechanisms import SeededEntropy
-    >>> law = design(Change(STEPS, 2), Fraction(1), "epsilon", Unit(), "linf")
+    >>> law = design(RowChange(STEPS, 2), Fraction(1), "epsilon", Unit(), "linf")
     >>> audit_law(law, entropy=SeededEntropy(0)).passed
     True
     >>> print(audit_law(law, lambda entropy, n: law.draw(entropy, n) // 5, entropy=SeededEntropy(0)))
@@ -150,18 +150,9 @@ def _audit(
     level: float,
 ) -> LawAudit:
     # The losses of coordinates and rounds add up, so their mean is that of the whole.
-    factor = sum(float(law.amount) * _loss_factor(law, noise) for law, noise in groups)
+    factor = sum(float(law.amount) * loss_factor(law, noise) for law, noise in groups)
     measured = charged * factor / sum(float(law.amount) for law, _ in groups)
     return LawAudit(what, measured, charged, currency, sum(len(n) for _, n in groups), tuple(checks), level)
-
-
-def _loss_factor(law: NoiseLaw, noise: Floats) -> float:
-    weights = [
-        float(b.parameter) if b.law != "gaussian" else 1 / float(b.parameter) ** 2
-        for b in law.blocks
-        for _ in range(1 if b.law in ("linf", "cylinder") else b.n)
-    ]
-    return float(np.average(sharpness(law, noise), weights=weights))
 
 
 def check_noise(groups: list[tuple[NoiseLaw, Floats]]) -> list[Check]:
@@ -213,23 +204,22 @@ def _twice(groups: list[tuple[NoiseLaw, Floats]]) -> float:
     return chance if repeated else 1.0
 
 
-def corner_loss(law: NoiseLaw, change: Change, unit: Unit) -> float:
+def corner_loss(law: NoiseLaw, change: RowChange, unit: Unit) -> float:
     """Return the loss of one row at a corner of its body: for a box, the most that these laws can lose.
 
     Examples
     --------
     >>> from fractions import Fraction
-    >>> law = design(Change(STEPS, 100), Fraction(1), "epsilon", Unit(), "laplace")
-    >>> round(corner_loss(law, Change(STEPS, 100), Unit()), 4)
+    >>> law = design(RowChange(STEPS, 100), Fraction(1), "epsilon", Unit(), "laplace")
+    >>> round(corner_loss(law, RowChange(STEPS, 100), Unit()), 4)
     1.0
     """
     reach = change.width
     inner = math.isqrt(reach**2 // change.n_values) if change.ball else reach
     corner = np.array([[inner] * change.n_values + [reach] * len(change.extras)])
-    sigmas = [float(b.parameter) for b in law.blocks for _ in range(b.n)]
-    if law.blocks[0].law == "gaussian":
-        return float(((corner / sigmas) ** 2).sum() / 2) * unit.max_rows**2 * (2 if unit.replace else 1)
-    pure = float(most_lost(law.blocks, corner)[0]) * unit.rows_apart
+    if not law.pure:
+        return law.shift_loss(corner) * unit.max_rows**2 * (2 if unit.replace else 1)
+    pure = float(law.most_lost(corner)[0]) * unit.rows_apart
     return pure if law.currency == "epsilon" else pure**2 / 2
 
 
@@ -271,7 +261,7 @@ def audit_samplers(
     if draws < FEWEST:
         raise InvalidInput(f"draws is {draws}; at least {FEWEST} are wanted")
     found: dict[str, LawAudit] = {}
-    for change in (Change(1, 0), Change(STEPS, 2), Change(STEPS, 2, ball=True)):
+    for change in (RowChange(1, 0), RowChange(STEPS, 2), RowChange(STEPS, 2, ball=True)):
         for noise in BALL_NOISES if change.ball else NOISES:
             budget = budget_of(epsilon, 1e-6 if noise == "gaussian" else 0.0)
             law = design(change, budget.amount, budget.currency, Unit(), noise)

@@ -11,7 +11,7 @@ from scipy import special
 from shoal._typing import Array
 from shoal.algorithms import Clustering
 from shoal.domain import STEPS
-from shoal.postprocess.intervals import Law, ratio_interval, reach
+from shoal.postprocess.intervals import TailLaw, ratio_interval, reach
 from shoal.queries import NoisySums, Offset, ReplayCurator, Transcript, WithCost
 from shoal.queries.questions import Sums
 
@@ -81,27 +81,25 @@ def _from_one_answer(clustering: Clustering, transcript: Transcript) -> tuple[fl
         anchors = offset.anchors if isinstance(offset, Offset) else np.zeros_like(answer.sums)
         if not _is_its_ratio(clustering, answer, anchors):
             continue
-        block = ReplayCurator(transcript).law(question).blocks[0]
+        law = ReplayCurator(transcript).law(question).blocks[0].standard
         low, high = ratio_interval(
             answer.sums,
             answer.counts,
             answer.sum_sd,
             answer.count_sd,
-            block.law,
-            dimension=block.n,
-            extras=block.extras,
+            law,
             radius=question.of.unit,
             level=LEVEL,
         )
-        size_reach = _size_reach(block.law, answer.count_sd, block.n, block.extras)
+        size_reach = _size_reach(law, answer.count_sd)
         return size_reach, anchors + low, anchors + high
     return None
 
 
 @lru_cache(maxsize=32)
-def _size_reach(law: Law, count_sd: float, dimension: int, extras: int) -> float:
+def _size_reach(law: TailLaw, count_sd: float) -> float:
     # The same for every fit with these parameters, and slower than a small fit.
-    return float(reach(law, 0.0, count_sd, LEVEL, dimension, extras))
+    return float(reach(law, 0.0, count_sd, LEVEL))
 
 
 def _is_its_ratio(clustering: Clustering, answer: NoisySums, anchors: Array) -> bool:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import ClassVar
 
 import numpy as np
 
@@ -29,13 +30,11 @@ _FEW = 64
 
 
 @dataclass(frozen=True)
-class ChoiceLaw:
+class ChoiceLaw(ABC):
     """Choices one after another, each of those that are left.
 
     Parameters
     ----------
-    law : {"permute and flip", "exponential mechanism"}
-        The first is the better of the two, the second the cheaper under zCDP.
     rate : Fraction
         A candidate's loss counts as rate * loss in the exponent.
     n : int
@@ -46,22 +45,32 @@ class ChoiceLaw:
         What the amount is counted in.
     """
 
-    law: Literal["permute and flip", "exponential mechanism"]
     rate: Fraction
     n: int
     amount: Fraction
     currency: Currency
 
+    name: ClassVar[str]
+    squares: ClassVar[int]
+    """What the square of a pure loss is divided by to have it as rho."""
+
+    @abstractmethod
+    def choose(self, entropy: Entropy, losses: Integers, rate: Fraction) -> int:
+        """Choose one."""
+
+    @abstractmethod
+    def probabilities(self, losses: Integers) -> Array:
+        """Return the probability of every candidate in one choice."""
+
     def draw(self, entropy: Entropy, losses: Integers) -> Integers:
         """Return the indices of the chosen, in order."""
-        choose = permute_and_flip if self.law == "permute and flip" else exponential_choice
-        return choose_without_replacement(entropy, losses, self.rate, self.n, choose)
+        return choose_without_replacement(entropy, losses, self.rate, self.n, self.choose)
 
     def told_apart(self, before: Integers, after: Integers, chosen: Integers) -> float:
         """Return the exact loss of choices one after another: the worst of every step, along the chosen."""
         left, total = np.arange(len(before)), 0.0
         for pick in chosen:
-            p, q = (choice_probabilities(self.law, self.rate, side[left]) for side in (before, after))
+            p, q = (self.probabilities(side[left]) for side in (before, after))
             with np.errstate(divide="ignore", invalid="ignore"):
                 ratios = np.abs(np.log(p) - np.log(q))
             # What neither table ever chooses tells nothing.
@@ -72,11 +81,68 @@ class ChoiceLaw:
 
     def describe(self) -> str:
         """Name the law with its parameters."""
-        return f"{self.law}(rate={self.rate}, n={self.n})"
+        return f"{self.name}(rate={self.rate}, n={self.n})"
 
     def charge(self, question: str) -> Charge:
         """Return what is written down for these choices."""
         return Charge(question, self.describe(), self.amount, self.currency)
+
+
+@dataclass(frozen=True)
+class PermuteAndFlip(ChoiceLaw):
+    """The better of the two; it has no bounded range to claim."""
+
+    name: ClassVar[str] = "permute and flip"
+    squares: ClassVar[int] = 2
+
+    def choose(self, entropy: Entropy, losses: Integers, rate: Fraction) -> int:
+        """Choose one."""
+        return permute_and_flip(entropy, losses, rate)
+
+    def probabilities(self, losses: Integers) -> Array:
+        """Return the probability of every candidate in one choice.
+
+        i is chosen with probability q_i times the integral over u in [0, 1] of the product of 1 - u q_j over
+        all other j, where q = exp(-rate (loss - least)): a polynomial, so Gauss's rule is exact.
+
+        Examples
+        --------
+        >>> law = PermuteAndFlip(Fraction(1), 1, Fraction(1), "epsilon")
+        >>> law.probabilities(np.array([0, 0, 50])).round(3)
+        array([0.5, 0.5, 0. ])
+        """
+        q = np.exp(-float(self.rate) * (losses - losses.min()))
+        if len(q) > _FEW:
+            return _permute_and_flip_of_many(q)
+        nodes, weights = np.polynomial.legendre.leggauss(len(q) // 2 + 1)
+        u = (nodes + 1) / 2
+        factors = 1 - u[:, np.newaxis] * q
+        others = np.stack([np.delete(factors, i, axis=1).prod(axis=1) for i in range(len(q))], axis=1)
+        return np.asarray(q * (weights / 2 @ others))
+
+
+@dataclass(frozen=True)
+class ExponentialMechanism(ChoiceLaw):
+    """The cheaper of the two under zCDP: it has bounded range, so e costs e^2/8."""
+
+    name: ClassVar[str] = "exponential mechanism"
+    squares: ClassVar[int] = 8
+
+    def choose(self, entropy: Entropy, losses: Integers, rate: Fraction) -> int:
+        """Choose one."""
+        return exponential_choice(entropy, losses, rate)
+
+    def probabilities(self, losses: Integers) -> Array:
+        """Return the probability of every candidate in one choice.
+
+        Examples
+        --------
+        >>> law = ExponentialMechanism(Fraction(1), 1, Fraction(1, 8), "rho")
+        >>> law.probabilities(np.array([0, 1])).round(3)
+        array([0.731, 0.269])
+        """
+        q = np.exp(-float(self.rate) * (losses - losses.min()))
+        return np.asarray(q / q.sum())
 
 
 def design_choice(n: int, share: Fraction, currency: Currency, unit: Unit) -> ChoiceLaw:
@@ -88,56 +154,26 @@ def design_choice(n: int, share: Fraction, currency: Currency, unit: Unit) -> Ch
     Fraction(1, 8)
     """
     each = share / n
-    # The exponential mechanism has bounded range, so e costs e^2/8; permute and flip would cost e^2/2.
-    pure = each if currency == "epsilon" else sqrt_down(8 * each)
+    law: type[ChoiceLaw] = PermuteAndFlip if currency == "epsilon" else ExponentialMechanism
+    pure = each if currency == "epsilon" else sqrt_down(law.squares * each)
     per_row = round_down(pure / unit.rows_apart)
     if per_row <= 0:
         raise InvalidBudget(
             f"a share of {float(share):.3g} {currency} is too small for {n} choices: raise epsilon"
         )
-    law: Literal["permute and flip", "exponential mechanism"] = (
-        "permute and flip" if currency == "epsilon" else "exponential mechanism"
-    )
     rate = per_row / WIDTH
     check_choice(rate)  # before anything is charged for it
-    return ChoiceLaw(law, rate, n, choice_loss(law, rate, n, unit, currency), currency)
+    return law(rate, n, choice_loss(law, rate, n, unit, currency), currency)
 
 
-def choice_loss(law: str, rate: Fraction, n: int, unit: Unit, currency: Currency) -> Fraction:
+def choice_loss(law: type[ChoiceLaw], rate: Fraction, n: int, unit: Unit, currency: Currency) -> Fraction:
     """Return the privacy loss of n choices at this rate.
 
     One row raises every loss by 0 to WIDTH, so the changes of any two are at most WIDTH apart; a row replaced
     does that twice, and so does each row of a person.
     """
     pure = rate * WIDTH * unit.rows_apart
-    if currency == "epsilon":
-        return n * pure
-    return n * pure**2 / (8 if law == "exponential mechanism" else 2)
-
-
-def choice_probabilities(law: str, rate: Fraction, losses: Integers) -> Array:
-    """Return the probability of every candidate in one choice.
-
-    Permute and flip picks i with probability q_i times the integral over u in [0, 1] of the product of
-    1 - u q_j over all other j, where q = exp(-rate (loss - least)): a polynomial, so Gauss's rule is exact.
-
-    Examples
-    --------
-    >>> choice_probabilities("permute and flip", Fraction(1), np.array([0, 0, 50])).round(3)
-    array([0.5, 0.5, 0. ])
-    >>> choice_probabilities("exponential mechanism", Fraction(1), np.array([0, 1])).round(3)
-    array([0.731, 0.269])
-    """
-    q = np.exp(-float(rate) * (losses - losses.min()))
-    if law == "exponential mechanism":
-        return np.asarray(q / q.sum())
-    if len(q) > _FEW:
-        return _permute_and_flip_of_many(q)
-    nodes, weights = np.polynomial.legendre.leggauss(len(q) // 2 + 1)
-    u = (nodes + 1) / 2
-    factors = 1 - u[:, np.newaxis] * q
-    others = np.stack([np.delete(factors, i, axis=1).prod(axis=1) for i in range(len(q))], axis=1)
-    return np.asarray(q * (weights / 2 @ others))
+    return n * pure if currency == "epsilon" else n * pure**2 / law.squares
 
 
 def _permute_and_flip_of_many(q: Array) -> Array:
@@ -148,9 +184,8 @@ def _permute_and_flip_of_many(q: Array) -> Array:
 
     Examples
     --------
-    >>> q = np.exp(-np.arange(40) / 8)
-    >>> np.allclose(_permute_and_flip_of_many(q), choice_probabilities("permute and flip", Fraction(1, 8),
-    ...     np.arange(40)), rtol=1e-11)
+    >>> few = PermuteAndFlip(Fraction(1, 8), 1, Fraction(1), "epsilon").probabilities(np.arange(40))
+    >>> np.allclose(_permute_and_flip_of_many(np.exp(-np.arange(40) / 8)), few, rtol=1e-11)
     True
     """
     values, place, often = np.unique(q, return_inverse=True, return_counts=True)

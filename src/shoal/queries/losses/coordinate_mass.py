@@ -16,7 +16,7 @@ from shoal.errors import InvalidInput
 from shoal.queries import kernels
 from shoal.queries.losses.cluster_cost import WIDTH
 from shoal.queries.partitions.cells import Labels, Metric, Partition
-from shoal.queries.statistics.aggregates import Change, exact_weighted
+from shoal.queries.statistics.aggregates import RowChange, exact_weighted
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,11 +155,11 @@ class Picked:
         """The half width of the domain."""
         return 1.0
 
-    def change(self, n_columns: int) -> Change:
+    def change(self, n_columns: int) -> RowChange:
         """Return a box in the picked columns."""
         if int(self.columns.max()) >= n_columns:
             raise InvalidInput(f"column {int(self.columns.max())} is picked; the table has {n_columns}")
-        return Change(STEPS, int(self.columns.shape[1]))
+        return RowChange(STEPS, int(self.columns.shape[1]))
 
     def exact_totals(self, partition: Partition, chunk: Chunk, metric: Metric) -> Integers:
         """Sum the picked lattice values of every cell."""

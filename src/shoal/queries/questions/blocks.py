@@ -20,7 +20,7 @@ from shoal.queries.questions.base import SHARE, Charged, close, shaped, whole
 from shoal.queries.questions.block_task import common_rows, draw_blocks, exact_block_totals
 from shoal.queries.questions.source import Source
 from shoal.queries.questions.terms import Terms
-from shoal.queries.statistics.aggregates import Change
+from shoal.queries.statistics.aggregates import RowChange
 
 # For the audit: how often rows draw their blocks, and how many blocks are asked one by one.
 _DRAWN = 8
@@ -64,9 +64,9 @@ class BlockMeans(Charged[NoiseLaw, Array, NoisyMeans]):
         """Say the question in a few words."""
         return f"mean of {len(self.reference)} centres over {self.n_blocks} random blocks of rows"
 
-    def change(self) -> Change:
+    def change(self) -> RowChange:
         """Return the body of one row's change: a block's centres may jump across the whole clamp."""
-        return Change(width=2 * STEPS, n_values=self.reference.size, extras=())
+        return RowChange(width=2 * STEPS, n_values=self.reference.size, extras=())
 
     @property
     def half(self) -> Array:

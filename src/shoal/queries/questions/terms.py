@@ -11,7 +11,7 @@ from shoal.domain import STEPS, Domain, Unit
 from shoal.errors import InvalidBudget
 from shoal.queries.laws.noise import Noise, NoiseLaw, design
 from shoal.queries.partitions.cells import Metric
-from shoal.queries.statistics.aggregates import Change, RowStat
+from shoal.queries.statistics.aggregates import RowChange, RowStat
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,11 +57,11 @@ class Terms:
         """What a count of one stands for: the largest weight of a row."""
         return 1.0 if self.domain.max_weight is None else self.domain.max_weight
 
-    def change(self, of: RowStat | None) -> Change:
+    def change(self, of: RowStat | None) -> RowChange:
         """Return the body of one row's change: of a statistic, or of a count."""
         # One row changes one count by one, or by its share of the largest weight.
         weighted = self.domain.max_weight is not None
-        count = Change(width=STEPS if weighted else 1, n_values=0)
+        count = RowChange(width=STEPS if weighted else 1, n_values=0)
         return replace(count if of is None else of.change(self.n_columns), weighted=weighted)
 
     def amount(self, share: Fraction) -> Fraction:
@@ -70,6 +70,6 @@ class Terms:
             raise InvalidBudget(f"a share of {share!r} is not a Fraction above 0 and at most 1 of the budget")
         return round_down(self.budget.amount * share)
 
-    def noise(self, change: Change, share: Fraction, noise: Noise | None) -> NoiseLaw:
+    def noise(self, change: RowChange, share: Fraction, noise: Noise | None) -> NoiseLaw:
         """Return the noise that hides a change of one row for a share of the budget."""
         return design(change, self.amount(share), self.currency, self.unit, noise)

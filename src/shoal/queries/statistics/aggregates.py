@@ -3,7 +3,7 @@
 A statistic turns a row into integers: `d` values, then a count, then perhaps a cost. All are scaled to one
 common width W, so that one row changes each by at most W and a single lemma covers every kind:
 adding a row to a cell changes the integer vector (values, W * count, cost) by a vector of the body
-`Change(width=W, ...)`, and changes no other cell.
+`RowChange(width=W, ...)`, and changes no other cell.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from shoal.queries.partitions.cells import Columns, Labels, Metric, Partition, V
 
 
 @dataclass(frozen=True)
-class Change:
+class RowChange:
     """The body that one row's change lies in.
 
     Parameters
@@ -116,7 +116,7 @@ def exact_count(partition: Partition, chunk: Chunk, metric: Metric) -> Integers:
 class RowStat(Protocol):
     """A typed public value: what each row contributes to its cell."""
 
-    def change(self, n_columns: int) -> Change:
+    def change(self, n_columns: int) -> RowChange:
         """Return the body one row's contribution lies in."""
         ...
 
@@ -143,9 +143,9 @@ class Value:
         """The half width of the domain."""
         return 1.0
 
-    def change(self, n_columns: int) -> Change:
+    def change(self, n_columns: int) -> RowChange:
         """Return a box: rows are clipped to the domain."""
-        return Change(STEPS, n_columns)
+        return RowChange(STEPS, n_columns)
 
     def exact_totals(self, partition: Partition, chunk: Chunk, metric: Metric) -> Integers:
         """Sum the lattice values of every cell."""
@@ -194,9 +194,9 @@ class Offset:
         """The radius as it is on the lattice."""
         return self.radius_steps / STEPS
 
-    def change(self, n_columns: int) -> Change:
+    def change(self, n_columns: int) -> RowChange:
         """Return a box or a ball of the declared radius."""
-        return Change(self.width, n_columns, ball=isinstance(self.shape, Ball))
+        return RowChange(self.width, n_columns, ball=isinstance(self.shape, Ball))
 
     def exact_totals(self, partition: Partition, chunk: Chunk, metric: Metric) -> Integers:
         """Sum the clipped offsets of every cell."""
@@ -232,10 +232,10 @@ class WithCost:
         """As of the offset."""
         return self.of.unit
 
-    def change(self, n_columns: int) -> Change:
+    def change(self, n_columns: int) -> RowChange:
         """Return the offset's body with one coordinate more."""
         inner = self.of.change(n_columns)
-        return Change(inner.width, inner.n_values, inner.ball, ("count", "cost"))
+        return RowChange(inner.width, inner.n_values, inner.ball, ("count", "cost"))
 
     def exact_totals(self, partition: Partition, chunk: Chunk, metric: Metric) -> Integers:
         """Sum offsets, counts and costs of every cell."""

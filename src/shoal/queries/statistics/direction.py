@@ -11,7 +11,7 @@ from shoal._typing import Integers
 from shoal.domain import STEPS, Chunk, to_steps
 from shoal.errors import InvalidInput
 from shoal.queries.partitions.cells import Columns, Labels, Metric, Partition
-from shoal.queries.statistics.aggregates import Change, exact_weighted
+from shoal.queries.statistics.aggregates import RowChange, exact_weighted
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,9 +50,9 @@ class Direction:
         """A length of one."""
         return 1.0
 
-    def change(self, n_columns: int) -> Change:
+    def change(self, n_columns: int) -> RowChange:
         """Return a ball: no row pulls with more than one."""
-        return Change(STEPS, n_columns, ball=True)
+        return RowChange(STEPS, n_columns, ball=True)
 
     def exact_totals(self, partition: Partition, chunk: Chunk, metric: Metric) -> Integers:
         """Sum the directions of every cell."""

@@ -19,7 +19,7 @@ from shoal.errors import InvalidInput
 from shoal.queries import kernels
 from shoal.queries.kernels import relative as relative_kernels
 from shoal.queries.partitions.cells import Columns, Labels, Metric, Partition
-from shoal.queries.statistics.aggregates import Change, exact_weighted
+from shoal.queries.statistics.aggregates import RowChange, exact_weighted
 
 _LEAST = 16
 """Steps of the least radius: finer ones would leave the lattice."""
@@ -69,10 +69,10 @@ class Relative:
         """Sums are in units of the radii."""
         return 1.0
 
-    def change(self, n_columns: int) -> Change:
+    def change(self, n_columns: int) -> RowChange:
         """Return the unit box or ball, in lattice steps."""
         extras = ("count",) if self.reaches is None else ("count", "cost")
-        return Change(STEPS, n_columns, ball=self.body == "ball", extras=extras)
+        return RowChange(STEPS, n_columns, ball=self.body == "ball", extras=extras)
 
     def exact_totals(self, partition: Partition, chunk: Chunk, metric: Metric) -> Integers:
         """Sum the cut offsets, and the costs if they are asked for."""

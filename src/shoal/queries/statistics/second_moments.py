@@ -11,7 +11,7 @@ from shoal._typing import Integers
 from shoal.domain import STEPS, Chunk
 from shoal.queries import kernels
 from shoal.queries.partitions.cells import Metric, Partition
-from shoal.queries.statistics.aggregates import Change, Offset, exact_weighted
+from shoal.queries.statistics.aggregates import Offset, RowChange, exact_weighted
 
 # Numbers held at a time while products are summed.
 _HELD = 2**23
@@ -26,9 +26,9 @@ class Squares:
         """The half width of the domain; of squares, its square."""
         return 1.0
 
-    def change(self, n_columns: int) -> Change:
+    def change(self, n_columns: int) -> RowChange:
         """Return a box of twice the columns: rows are clipped to the domain."""
-        return Change(STEPS, 2 * n_columns)
+        return RowChange(STEPS, 2 * n_columns)
 
     def exact_totals(self, partition: Partition, chunk: Chunk, metric: Metric) -> Integers:
         """Sum lattice values and their squares in every cell."""
@@ -64,13 +64,13 @@ class Outer:
         """The radius squared."""
         return self.of.unit**2
 
-    def change(self, n_columns: int) -> Change:
+    def change(self, n_columns: int) -> RowChange:
         """Return a ball of as many values as there are pairs, a column with itself among them."""
         inner = self.of.change(n_columns)
         n_pairs = n_columns * (n_columns + 1) // 2
         if not inner.ball:  # clipped to a box, a product is within the box too, and that is all
-            return Change(inner.width, n_pairs)
-        return Change(inner.width, n_pairs, ball=True, reach=-(-(n_columns + 1) * inner.width // 2))
+            return RowChange(inner.width, n_pairs)
+        return RowChange(inner.width, n_pairs, ball=True, reach=-(-(n_columns + 1) * inner.width // 2))
 
     def exact_totals(self, partition: Partition, chunk: Chunk, metric: Metric) -> Integers:
         """Sum the products of every cell: the upper triangle, row by row."""
