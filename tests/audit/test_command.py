@@ -7,9 +7,12 @@ from dataclasses import replace
 import pytest
 from click.testing import CliRunner
 
-from shoal.audit import Finding, Report
+from shoal.audit import Finding, Report, suite
+from shoal.audit.audited import audited
 from shoal.audit.command import audit_command
+from shoal.audit.distinguish import epsilon_resolved
 from shoal.audit.pages import html, markdown, write
+from shoal.audit.suite import cases_for
 
 QUICK = ["--runs", "20", "--canary", "empty", "--processes", "1"]
 
@@ -23,6 +26,65 @@ def test_a_verdict_with_both_numbers():
     assert done.exit_code == 0, done.output
     assert "not detected: lloyd, lower bound" in done.stdout
     assert "claimed 1" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["PrivateScaler", "pca", "bounds", "GridSynopsis", "privtree-synopsis"])
+def test_steps_and_synopses_by_name_or_class(name):
+    done = call(name, *QUICK, "--json")
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)["findings"]
+    assert {"black box", "exact", "law", "replay", "contents"} <= {
+        f["audit"] for f in found if f["algorithm"] == audited(name)
+    }
+
+
+def test_what_it_could_have_shown_is_said_before_and_after():
+    done = call("lloyd", *QUICK[:1], "60", *QUICK[2:])
+    most = f"{epsilon_resolved(60, 0.999):.2f}"
+    assert f"60 runs on each table: a leak shows up to an epsilon of {most}" in done.stderr
+    assert f"could have shown an epsilon of up to {most}" in " ".join(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("args", "runs"),
+    [
+        (["lloyd"], None),
+        (["lloyd", "--thorough"], 2000),
+        (["lloyd", "--runs", "50"], 50),
+        (["lloyd", "--results", "kept.jsonl"], 400),
+        (["--all"], 600),
+        (["--all", "--thorough"], 20_000),
+    ],
+)
+def test_how_many_runs(args, runs, monkeypatch, tmp_path):
+    asked = []
+
+    def spy(**how):
+        asked.append(how["runs"])
+        return Report((FOUND,), runs=20, confidence=0.999)
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("shoal.audit.suite.audit_all", spy)
+    assert call(*args).exit_code == 0
+    assert asked == [runs]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "processes", "runs"),
+    [(0.010, 2, 1000), (0.010, 1, 500), (0.001, 2, suite.MOST), (1.0, 2, suite.FEWEST)],
+)
+def test_a_minute_is_not_exceeded(seconds, processes, runs, monkeypatch):
+    # Three pairs, two tables each: so many rounds of six runs fit in the black box's part of the minute.
+    now = [0.0]
+
+    def takes(*_):
+        now[0] += seconds
+
+    monkeypatch.setattr(suite, "look", takes)
+    monkeypatch.setattr(suite.time, "perf_counter", lambda: now[0])
+    cases = [("lloyd", 1.0, cases_for("lloyd", 1.0, ["empty", "alone", "corner"]))]
+    assert suite.runs_in_a_minute(cases, processes) == runs
+    assert runs == suite.FEWEST or runs * 6 * seconds / processes <= suite.BLACK_BOX_SECONDS < 60
 
 
 def test_json():
@@ -57,6 +119,8 @@ def test_pages(tmp_path):
         (["lloyd", "--canary", "tie", "--every-canary"], "name canaries, or use --every-canary"),
         (["lloyd", "--fresh", "lloyd"], "say where, with --results"),
         (["lloyd", "--runs", "2", "--processes", "1"], "at least 20"),
+        (["lloyd", "--runs", "50", "--thorough"], "how many --runs, or be --thorough"),
+        (["PrivateScalar"], "did you mean 'PrivateScaler'"),
     ],
 )
 def test_bad_usage(args, says):

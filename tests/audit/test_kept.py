@@ -117,7 +117,7 @@ def test_interrupted_it_goes_on(path):
 
 
 def test_a_second_audit_makes_no_runs_and_reports_the_same(path, monkeypatch):
-    monkeypatch.setattr("shoal.audit.suite.noise_jobs", lambda epsilon: ())  # which takes longest
+    monkeypatch.setattr("shoal.audit.suite.noise_jobs", lambda epsilon, hurry: ())  # which takes longest
     how = {"algorithms": ["lloyd"], "epsilons": [1.0], "runs": 20, "canaries": ["empty"], "processes": 1}
     seen = Seen()
     one, two = audit_all(**how, results=path, seed=0), audit_all(**how, results=path, watch=seen)
@@ -143,13 +143,29 @@ def test_interrupting_the_command_says_how_to_go_on(path, monkeypatch):
 def test_lines_where_nobody_looks():
     out = io.StringIO()
     with Bar(Console(file=out, width=200)) as bar:
+        bar.say("what it can show")
         bar.begin(80, kept=3)
         bar.advance(40)
         bar.finished("grid", 0.5, [FOUND, replace(FOUND, passed=False)])
     said = out.getvalue().splitlines()
+    assert said.pop(0) == "what it can show"
     assert said[0] == "3 findings are there already; 80 runs to go"
     assert said[1].startswith("grid at 0.5: 1 of 2 audits found a leak")
     assert "40 of 80 runs, about 0:00:00 left" in said[1]
+
+
+def test_a_line_every_few_seconds_where_nobody_looks(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("shoal.audit.watching.time.monotonic", lambda: now[0])
+    out = io.StringIO()
+    with Bar(Console(file=out, width=200)) as bar:
+        bar.begin(1000, kept=0)
+        for _ in range(60):  # a minute
+            now[0] += 1.0
+            bar.advance(10)
+    said = out.getvalue().splitlines()
+    assert len(said) == 12
+    assert said[-1] == "600 of 1,000 runs, about 0:00:40 left"
 
 
 def test_a_case_more_asks_for_the_same_confidence():

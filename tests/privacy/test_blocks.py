@@ -1,5 +1,7 @@
 """Sample and aggregate: one row changes one block, and blocks by position would not do."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -46,6 +48,18 @@ def test_the_order_of_rows_does_not_matter(seed, n_blocks, weighted):
         return exact_block_totals(ask, rows[:, order], heavy, blocks[order], seeds, scale)
 
     assert np.array_equal(totals(np.arange(n)), totals(rng.permutation(n)))
+
+
+@given(st.integers(0, 10**6), st.integers(1, 3))
+def test_centres_are_clamped_to_the_public_range(seed, n_blocks):
+    # Rows far outside of it count as its end, or one of them would move a block by more than is charged for.
+    rng = np.random.default_rng(seed)
+    rows = rng.choice([-1.0, 0.1, 1.0], (2, 13)).astype(np.float32)
+    ask = replace(question(n_blocks), lower=(-0.25, 0.0), upper=(0.25, 0.5))
+    blocks, seeds = draw_blocks(SeededEntropy(seed), 13, n_blocks)
+    one, other = (exact_block_totals(ask, rows[:, :m], None, blocks[:m], seeds) for m in (13, 12))
+    assert np.abs(one).max() <= n_blocks * STEPS
+    assert np.abs(one - other).max() <= ask.change().width
 
 
 def test_blocks_by_position_would_break_it():

@@ -66,6 +66,13 @@ def test_every_cell_has_the_law_of_noise_and_threshold(both, cell):
     assert stats.chi2.sf(chi2, common.sum()) > 1e-5
 
 
+def test_kept_cells_come_in_an_order_that_tells_nothing():
+    # Sorted by key, so that nobody can see which were occupied.
+    for seed in range(20):
+        cells, _ = draw(occupied(COUNTS), len(COUNTS), RATE, TAU, SeededEntropy(seed))
+        assert (np.diff(cells) > 0).all()
+
+
 def test_cells_are_kept_independently(both):
     filtered, direct = both
     assert homogeneous((filtered > 0).sum(axis=1), (direct > 0).sum(axis=1)) > 1e-5

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from shoal.domain import Unit
+from shoal.domain import STEPS, Unit
 from shoal.errors import BudgetExceeded
 from shoal.queries import (
     Ball,
@@ -118,6 +118,15 @@ def test_a_verb_is_drawn_for_all_rows_between_neighbours(behind_gate, blobs, ver
     rows = unit.max_rows * np.sqrt(2) if gaussian and unit.replace else unit.rows_apart
     assert (many * rows <= alone * (1 + 1e-4)).all()
     assert of_all.amount <= of_one.amount * (1 + Fraction(1, 1000))
+
+
+@pytest.mark.parametrize("verb", ["histogram", "grow"])
+def test_sums_of_weights_are_drawn_for_the_largest(behind_gate, blobs, verb):
+    # A count moves by one; a sum of weights by as many steps as the largest has.
+    plain, _ = drawn(behind_gate(blobs), verb)
+    weighted, charge = drawn(behind_gate(blobs, max_weight=7.0), verb)
+    assert (weighted * STEPS <= plain * (1 + 1e-4)).all()
+    assert charge.amount <= HALF
 
 
 def test_every_row_draws_a_block_of_its_own(behind_gate):

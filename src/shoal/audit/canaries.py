@@ -30,6 +30,7 @@ SMALL = {
     "max_generations": 3,
     "n_levels": 1,
     "n_swaps": 1,
+    "n_components": 1,
 }
 
 

@@ -209,8 +209,11 @@ def _released(model: Any) -> set[float]:
     """Return the noisy numbers that were paid for: integer noise may be zero, which is the law's affair."""
     release = getattr(model, "release_", None)
     arrays = [getattr(model, "cluster_sizes_", ()), getattr(release, "sizes", ())]
-    for entry in getattr(getattr(release, "transcript", None), "entries", ()):
-        arrays.append(getattr(entry.answer, "counts", ()))
+    transcripts = [part.transcript for part in getattr(release, "parts", ())]
+    transcripts += [getattr(release, "transcript", None), getattr(model, "_transcript", None)]
+    for transcript in transcripts:
+        for entry in getattr(transcript, "entries", ()):
+            arrays.append(getattr(entry.answer, "counts", ()))
     return {float(value) for array in arrays for value in np.ravel(array)}
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from shoal.audit.laws import LEVEL, LawAudit, audit_draws
+from shoal.audit.recorded import recorded
 from shoal.audit.sights import Fit, Floats
 from shoal.errors import InvalidInput
 from shoal.queries import ReplayCurator, Transcript
@@ -63,7 +64,7 @@ def audit_answers(
     by_law: dict[NoiseLaw, list[Floats]] = defaultdict(list)
     answers, charged = 0, 0.0
     for i in range(fits):
-        transcript = fit.quietly(empty, None if seed is None else seed + i).release_.transcript
+        transcript = recorded(fit.quietly(empty, None if seed is None else seed + i)).transcript
         charged = max(charged, float(sum(charge.amount for charge in transcript.charges)))
         for law, noise in noise_in_answers(transcript):
             by_law[law].append(noise)

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from rich.table import Table as RichTable
 
-from shoal.algorithms import REGISTRY
+from shoal.audit.audited import status_of
 from shoal.audit.canaries import CANARIES, canary
-from shoal.audit.distinguish import epsilon_resolved
 from shoal.audit.relevance import CONCERNS
 from shoal.audit.report import Finding, Report, claims_only
 from shoal.reporting.document import Block, Bullets, Cell, Gauge, Heading, Table, Text
@@ -120,12 +119,11 @@ def _verdict(report: Report) -> str:
 
 
 def _resolution(report: Report) -> str:
-    most = epsilon_resolved(report.runs, report.confidence)
     return (
         f"Every lower bound holds with confidence {report.confidence:.7g}, so that all of them hold together "
-        f"with at least 99.9 %. With {report.runs:,} runs on each table no bound can exceed {most:.2f}, even "
-        "of something that tells the tables apart always; smaller leaks show by less. So the black box finds "
-        "gross mistakes, and the exact audit the small ones."
+        f"with at least 99.9 %. With {report.runs:,} runs on each table no bound can exceed "
+        f"{report.power:.2f}, even of something that tells the tables apart always; smaller leaks show by "
+        "less. So the black box finds gross mistakes, and the exact audit the small ones."
     )
 
 
@@ -140,7 +138,7 @@ def _glance(report: Report) -> Table:
             for e in epsilons
             for audit in ("black box", "exact")
         ]
-        status = REGISTRY[name].status.value if name in REGISTRY else ""
+        status = status_of(name)
         rows.append((name, status, *cells, f"{len(mine)}", _word(mine)))
     return Table(("algorithm", "status", *heads, "audits", "verdict"), tuple(rows))
 

@@ -6,11 +6,13 @@ totals, by the gate's own code, say how much an answer can tell them apart.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from shoal.audit.exact import ExactLoss
+from shoal.audit.recorded import domains_of
 from shoal.domain import Domain
 from shoal.mechanisms import SystemEntropy
 from shoal.queries import ReplayCurator, Source, Transcript
@@ -18,7 +20,9 @@ from shoal.queries.questions import Step
 from shoal.sources import open_table
 
 
-def pair_loss(transcript: Transcript, D: Any, D_prime: Any, domain: Domain | None = None) -> ExactLoss:
+def pair_loss(
+    transcript: Transcript, D: Any, D_prime: Any, domain: Domain | Sequence[Domain] | None = None
+) -> ExactLoss:
     """Return what all questions of a run lose between two tables.
 
     Parameters
@@ -27,8 +31,8 @@ def pair_loss(transcript: Transcript, D: Any, D_prime: Any, domain: Domain | Non
         Of a run on either table.
     D, D_prime : table
         Neighbours. They are invented for the audit, so nobody's rows are looked at.
-    domain : Domain, optional
-        In which the questions were asked, if it is not the one that the run began with.
+    domain : Domain or sequence of Domain, optional
+        In which the questions were asked, if it is not the one that the run began with; or one for each.
 
     Examples
     --------
@@ -39,13 +43,16 @@ def pair_loss(transcript: Transcript, D: Any, D_prime: Any, domain: Domain | Non
     >>> print(pair_loss(model.release_.transcript, D, D_prime))
     holds: 1 of 1 questions loses 9 epsilon, charged 9
     """
-    public, curator = domain or transcript.domain, ReplayCurator(transcript)
+    domains, curator = domains_of(transcript, domain), ReplayCurator(transcript)
+    public = domains[0] if domains else transcript.domain
     one, other = (
         open_table(table, unit=public.unit.column).source(public, threads=1) for table in (D, D_prime)
     )
     rows: tuple[Source, Source] = one, other
     true, charged, known = 0.0, Fraction(0), 0
-    for entry in transcript:
+    for entry, here in zip(transcript, domains, strict=True):
+        if here.bounds != public.bounds:  # they were estimated; rows are not held before
+            public, rows = here, (one.within(here), other.within(here))
         question, terms = entry.question, replace(curator.terms, domain=public)
         if isinstance(question, Step):
             entropy = SystemEntropy()

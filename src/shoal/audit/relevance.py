@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from shoal.algorithms import REGISTRY, lookup
+from shoal.audit.audited import AUDITED, audited
 from shoal.audit.canaries import CANARIES
 
 
@@ -28,9 +28,14 @@ CONCERNS = (
         "anything may treat no rows, lonely rows, far rows or equal rows apart",
     ),
     Concern(
-        ("duplicates", "missing", "dropped", "outside", "widest", "person"),
-        "rows are read, clipped, dropped and cut to a person's share before an algorithm asks anything",
+        ("duplicates", "dropped", "person"),
+        "rows are read, dropped and cut to a person's share before an algorithm asks anything",
         ("lloyd",),
+    ),
+    Concern(
+        ("missing", "outside", "widest"),
+        "rows are clipped the same way for all; means, spreads, directions and bounds are about far cells",
+        ("lloyd", "scaler", "pca", "bounds"),
     ),
     Concern(
         ("jump",),
@@ -38,6 +43,7 @@ CONCERNS = (
         (
             *("auto", "tree", "lloyd", "grid", "hybrid", "genetic", "sample-aggregate"),
             *("projected", "lsh-tree", "medians", "k-variates", "coreset"),
+            *("grid-synopsis", "masked-grid-synopsis", "privtree-synopsis", "private-coreset"),
         ),
     ),
     Concern(
@@ -56,7 +62,9 @@ CONCERNS = (
         ("auto", "tree", "swap", "projected", "lsh-tree", "medians", "k-variates"),
     ),
     Concern(
-        ("order",), "rows are put into blocks, or taken away and given back", ("sample-aggregate", "coreset")
+        ("order",),
+        "rows are put into blocks, or taken away and given back",
+        ("sample-aggregate", "coreset", "private-coreset"),
     ),
 )
 
@@ -69,6 +77,6 @@ def relevant(name: str) -> tuple[str, ...]:
     >>> relevant("grid")
     ('empty', 'alone', 'corner', 'jump', 'too few', 'all equal')
     """
-    row = lookup(name).name
-    mine = {one for c in CONCERNS if row in (c.algorithms or REGISTRY) for one in c.canaries}
+    row = audited(name)
+    mine = {one for c in CONCERNS if row in (c.algorithms or AUDITED) for one in c.canaries}
     return tuple(one for one in CANARIES if one in mine)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
 from shoal.algorithms import Algorithm, Clustering
+from shoal.audit.recorded import domains_of, recorded
 from shoal.audit.sights import Fit
 from shoal.domain import Domain
 from shoal.errors import ReplayMismatch, ShoalError
@@ -15,6 +18,7 @@ from shoal.queries import ReplayCurator, Transcript
 from shoal.queries.gate.codec import digest
 from shoal.queries.gate.live import AnsweringCurator
 from shoal.queries.questions import Step
+from shoal.release import CoresetRelease, Release, SynopsisRelease
 from shoal.release.checks import replay as replay_release
 
 # What rows are overwritten with; nobody has this.
@@ -73,7 +77,7 @@ def replays(algorithm: Algorithm, curator: AnsweringCurator, rows: Any) -> Clust
     return live
 
 
-def check_cells(transcript: Transcript, rows: Any, domain: Domain | None = None) -> None:
+def check_cells(transcript: Transcript, rows: Any, domain: Domain | Sequence[Domain] | None = None) -> None:
     """Put the recorded questions to every row alone: its share must be what it was among the others.
 
     Raises
@@ -82,10 +86,9 @@ def check_cells(transcript: Transcript, rows: Any, domain: Domain | None = None)
         If the totals of single rows do not add up to the total of all. Then one row more or less could
         change what other rows are counted as, and the noise is for one row's change only.
     """
-    public, curator = domain or transcript.domain, ReplayCurator(transcript)
-    whole = public.encode(list(np.asarray(rows).T))
-    for i, entry in enumerate(transcript):
-        question = entry.question
+    domains, curator = domains_of(transcript, domain), ReplayCurator(transcript)
+    for i, (entry, public) in enumerate(zip(transcript, domains, strict=True)):
+        question, whole = entry.question, public.encode(list(np.asarray(rows).T))
         if isinstance(question, Step):
             break  # which rows are taken away depends on the others, and is meant to
         if not question.adds_up(whole, replace(curator.terms, domain=public)):
@@ -115,13 +118,39 @@ def audit_replay(estimator: Any, rows: Any, seed: int | None = None) -> ReplayAu
     replays: 2 charged questions, 60 rows one by one
     """
     scratch = np.array(rows, dtype=np.float64)
-    release = Fit(estimator).quietly(scratch, seed).release_
+    model = Fit(estimator).quietly(scratch, seed)
     scratch[:] = SPOILT
+    record = recorded(model)
     try:
-        replay_release(release)
-        check_cells(release.transcript, rows, release.domain)
+        found, domains = record.again()
+        _compare(model, found)
+        check_cells(record.transcript, rows, domains)
     except ShoalError as error:
         return ReplayAudit(False, str(error))
     return ReplayAudit(
-        True, f"{len(release.transcript.charges)} charged questions, {len(rows)} rows one by one"
+        True, f"{len(record.transcript.charges)} charged questions, {len(rows)} rows one by one"
     )
+
+
+def _compare(model: Any, found: Any) -> None:
+    """Refuse a run that gives something else than the model holds."""
+    release = getattr(model, "release_", None)
+    if isinstance(release, Release):
+        replay_release(release)
+    elif isinstance(release, CoresetRelease):
+        _same(release.parts[0].coreset, found)
+    elif isinstance(release, SynopsisRelease):
+        _same(release.synopsis, found)
+    else:
+        again = copy(model)
+        again._take(found)
+        _same(_learnt(model), _learnt(again))
+
+
+def _learnt(model: Any) -> dict[str, Any]:
+    return {name: value for name, value in vars(model).items() if name.endswith("_")}
+
+
+def _same(one: Any, other: Any) -> None:
+    if digest(one) != digest(other):
+        raise ReplayMismatch("the replay gives something else: the algorithm has kept something")

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
 from shoal.algorithms import REGISTRY, Status
+from shoal.audit.distinguish import epsilon_resolved
 from shoal.reporting.facts import commit, machine, versions
 
 
@@ -142,6 +143,11 @@ class Report:
         return max((f.measured or 0.0 for f in self.subjects if f.audit == "black box"), default=0.0)
 
     @property
+    def power(self) -> float:
+        """The largest epsilon that the black box could have shown: that of tables told apart always."""
+        return epsilon_resolved(self.runs, self.confidence)
+
+    @property
     def seconds_per_run(self) -> float:
         """Wall time of a black-box run, over all processes."""
         cases = [f.seconds for f in self.subjects if f.audit == "black box"]
@@ -150,7 +156,7 @@ class Report:
     def to_dict(self) -> dict[str, Any]:
         """Return plain dictionaries, numbers and strings, ready for JSON."""
         findings = [{**f.to_dict(), "verdict": f.verdict} for f in self.findings]
-        return {"passed": self.passed, **asdict(self), "findings": findings}
+        return {"passed": self.passed, "power": self.power, **asdict(self), "findings": findings}
 
 
 def claims_only(name: str) -> bool:

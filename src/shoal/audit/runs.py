@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import os
 import pickle
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -18,6 +17,7 @@ import numpy as np
 
 from shoal.audit.sights import Floats, Layout, Part, Statistics, look
 from shoal.errors import InvalidInput, ShoalError
+from shoal.sources.rows import available_cores
 
 Mechanism: TypeAlias = Callable[..., Any]
 
@@ -86,8 +86,7 @@ def workers(processes: int | None, pool: Executor | None = None) -> Iterator[Exe
         return
     if processes is not None and processes < 1:
         raise InvalidInput(f"processes is {processes!r}; it must be at least 1, or None for all cores")
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    n = cores if processes is None else processes
+    n = available_cores() if processes is None else processes
     if n == 1:
         yield None
         return

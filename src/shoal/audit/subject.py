@@ -1,4 +1,4 @@
-"""One algorithm at one epsilon, and every audit that can be tried on it."""
+"""One algorithm, synopsis or step at one epsilon, and every audit that can be tried on it."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any, TypeAlias
 import numpy as np
 from sklearn.base import clone
 
-import shoal
 from shoal.accounting import budget_of
-from shoal.algorithms import lookup
+from shoal.audit.audited import estimator_of, parameters_of
 from shoal.audit.canaries import BOUNDS, SMALL, Canary, canary
 from shoal.audit.contents import audit_model_contents
 from shoal.audit.distinguish import audit
 from shoal.audit.gate import audit_answers
 from shoal.audit.pairs import pair_loss
+from shoal.audit.recorded import recorded
 from shoal.audit.replay import audit_replay
 from shoal.audit.report import Finding, claims_only
 from shoal.audit.sights import Fit
@@ -114,9 +114,10 @@ class Subject:
         """Compute what the questions of one run lose on each pair."""
         losses, amount = {}, 0.0
         for pair in pairs:
-            release = Fit(self.estimator(pair, delta)).quietly(pair.D, self.seed).release_
-            losses[pair.name] = pair_loss(release.transcript, pair.D, pair.D_prime, release.domain)
-            amount = float(release.transcript.budget.amount)
+            record = recorded(Fit(self.estimator(pair, delta)).quietly(pair.D, self.seed))
+            _, domains = record.again()
+            losses[pair.name] = pair_loss(record.transcript, pair.D, pair.D_prime, domains)
+            amount = float(record.transcript.budget.amount)
         where, worst = max(losses.items(), key=lambda found: found[1].true)
         held = all(replace(loss, charged=min(loss.charged, amount)).passed for loss in losses.values())
         text = f"{worst} ({where}, the sharpest of {len(pairs)})"
@@ -149,10 +150,10 @@ class Subject:
         """Make the estimator as sharp as a canary wants it."""
         cls = estimator_of(self.name)
         # What is there as published may be tried as well: that it is caught shows that the audit works.
-        row = {**dict(lookup(self.name).parameters), "allow_unproven": claims_only(self.name)}
+        row = {**parameters_of(self.name), "allow_unproven": claims_only(self.name)}
         wanted = {**pair.parameters(self.epsilon), "delta": delta, **row, **self.parameters, **more}
         model = cls(**{key: value for key, value in wanted.items() if key in cls._get_param_names()})
-        if wanted.get("max_iter") == "auto" and not _takes_auto(model):
+        if getattr(model, "max_iter", None) == "auto" and not _takes_auto(model):
             model.set_params(max_iter=SMALL["max_iter"])
         return model
 
@@ -186,8 +187,3 @@ def _takes_auto(model: Any) -> bool:
     except InvalidInput:
         return False
     return True
-
-
-def estimator_of(name: str) -> Any:
-    """Return the class of an algorithm's estimator."""
-    return getattr(shoal, lookup(name).estimator)

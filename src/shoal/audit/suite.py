@@ -12,9 +12,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from shoal.algorithms import REGISTRY
+from shoal.audit.audited import AUDITED, estimator_of
 from shoal.audit.canaries import CANARIES, Canary, canary
 from shoal.audit.choices import audit_choosers, choices_exactly
+from shoal.audit.distinguish import epsilon_resolved
 from shoal.audit.exact import ExactLoss, audit_laws_exactly
 from shoal.audit.filters import audit_filter
 from shoal.audit.kept import Kept
@@ -22,12 +23,20 @@ from shoal.audit.laws import audit_samplers
 from shoal.audit.relevance import relevant
 from shoal.audit.report import Finding, Report
 from shoal.audit.runs import workers
-from shoal.audit.subject import Job, Progress, Subject, estimator_of
+from shoal.audit.sights import Fit, look
+from shoal.audit.subject import Job, Progress, Subject
+from shoal.sources.rows import available_cores
 
 EPSILONS = (0.5, 1.0, 3.0)
 # At least this is the confidence with which all lower bounds of a report hold together.
 CONFIDENCE = 0.999
 THE_GATE = "the gate's noise"
+# Draws of noise, of choices and of filtered histograms; and where a minute must do.
+_DRAWN, _HURRIED = (20_000, 1000, 3000), (2000, 200, 500)
+# Seconds of a minute that are left to the black box: starting processes and the other audits take the rest.
+BLACK_BOX_SECONDS = 30
+# With fewer, nothing can be shown; with more, more is a matter of patience: --thorough.
+FEWEST, MOST = 100, 2000
 
 
 class Watch:
@@ -35,6 +44,9 @@ class Watch:
 
     def begin(self, runs: int, kept: int) -> None:
         """Hear how many runs there will be, and how many findings there are already."""
+
+    def say(self, text: str) -> None:
+        """Hear what the audit can show."""
 
     def complain(self, text: str) -> None:
         """Hear that something was wrong with what was kept."""
@@ -103,7 +115,7 @@ def audit_all(
     *,
     algorithms: Iterable[str] | None = None,
     epsilons: Sequence[float] = EPSILONS,
-    runs: int = 20_000,
+    runs: int | None = 20_000,
     canaries: Sequence[str] | None = None,
     every: bool = False,
     processes: int | None = None,
@@ -119,7 +131,9 @@ def audit_all(
     Parameters
     ----------
     algorithms : iterable of str, optional
-        All of the registry if not given.
+        Every algorithm, synopsis and step if not given (:data:`shoal.audit.audited.AUDITED`).
+    runs : int, optional
+        Runs on each table, a canary. None: as many as can be made in about a minute, here and now.
     results : Path, optional
         A file to keep findings in. Those that it has for as many runs are not made again, so an audit that
         was interrupted goes on; findings of controls that it has come into the report.
@@ -129,21 +143,24 @@ def audit_all(
         Who is told how far it is.
     """
     # Ours come last: they change most, and what is found of the others is kept.
-    names = list(reversed(REGISTRY)) if algorithms is None else list(algorithms)
+    names = list(reversed(AUDITED)) if algorithms is None else list(algorithms)
     cases = [(n, e, cases_for(n, e, canaries, every=every)) for n in names for e in epsilons]
     sure, watching = together(sum(len(pairs) for *_, pairs in cases)), watch or Watch()
+    hurry = runs is None
+    runs = runs or runs_in_a_minute(cases, processes)
+    watching.say(power_of(runs, sure, epsilons))
     kept = Kept(results, runs, sure)
     if kept.complaint:
         watching.complain(kept.complaint)
     kept.forget(fresh)
     with workers(processes) as pool:
-        jobs = [job for epsilon in epsilons for job in noise_jobs(epsilon)]
+        jobs = [job for epsilon in epsilons for job in noise_jobs(epsilon, hurry=hurry)]
         for name, epsilon, pairs in cases:
             subject = Subject(name, epsilon, {}, seed)
             exactly = _exactly(name, epsilon, canaries)
             jobs += subject.jobs(pairs, exactly, runs, sure, pool, watching.advance)
         found = list(_work(jobs, kept, watching))
-    place = {name: i for i, name in enumerate(REGISTRY)}
+    place = {name: i for i, name in enumerate(AUDITED)}
     found.sort(key=lambda finding: place.get(finding.algorithm, -1))
     found += kept.controls()
     return Report(tuple(found), runs, sure, kept.facts_of(found))
@@ -168,6 +185,49 @@ def _work(jobs: Sequence[Job], kept: Kept, watch: Watch) -> Iterator[Finding]:
         if anything_new:
             watch.finished(name, epsilon, found)
         yield from found
+
+
+def runs_in_a_minute(
+    cases: Sequence[tuple[str, float, Sequence[Canary]]], processes: int | None = None
+) -> int:
+    """Try every case a few times, and return how many runs on each table fit in about a minute.
+
+    Parameters
+    ----------
+    cases : sequence of (str, float, sequence of Canary)
+        Names, epsilons and the pairs of each.
+    processes : int, optional
+        Processes that they will be made in; all cores if not given.
+    """
+    seconds = 0.0
+    for name, epsilon, pairs in cases:
+        subject = Subject(name, epsilon, {}, None)
+        delta = subject.delta()  # which also loads the code
+        for pair in pairs:
+            fit = Fit(subject.estimator(pair, delta))
+            look(fit, pair.D, None, {})
+            start = time.perf_counter()
+            for table in (pair.D, pair.D_prime):
+                look(fit, table, None, {})
+            seconds += time.perf_counter() - start
+    fitting = BLACK_BOX_SECONDS * (processes or available_cores()) / max(seconds, 1e-9)
+    return max(FEWEST, min(MOST, int(fitting) // FEWEST * FEWEST))
+
+
+def power_of(runs: int, confidence: float, epsilons: Sequence[float]) -> str:
+    """Say what so many runs can show at most.
+
+    Examples
+    --------
+    >>> power_of(400, 0.9999, [1.0])
+    '400 runs on each table: a leak shows up to an epsilon of 2.98, with confidence 0.9999'
+    >>> power_of(20, 0.9999, [1.0, 3.0])
+    '20 runs on each table: none can show an epsilon above 3: make more (--thorough)'
+    """
+    most, so_many = epsilon_resolved(runs, confidence), f"{runs:,} runs on each table"
+    if most <= max(epsilons):
+        return f"{so_many}: none can show an epsilon above {max(epsilons):g}: make more (--thorough)"
+    return f"{so_many}: a leak shows up to an epsilon of {most:.2f}, with confidence {confidence:.7g}"
 
 
 def together(cases: int) -> float:
@@ -198,12 +258,15 @@ def _exactly(name: str, epsilon: float, canaries: Sequence[str] | None) -> list[
     return cases_for(name, epsilon, canaries, every=True)
 
 
-def noise_jobs(epsilon: float) -> Iterator[Job]:
-    """Audit the gate's noise by itself: enumerated on a tiny lattice, and drawn on the real one."""
+def noise_jobs(epsilon: float, *, hurry: bool = False) -> Iterator[Job]:
+    """Audit the gate's noise by itself: enumerated on a tiny lattice, and drawn on the real one.
+
+    In a hurry a tenth is drawn.
+    """
     for currency in ("epsilon", "rho"):
         case = f"all laws enumerated, {currency}"
         yield Job(THE_GATE, epsilon, "exact", case, partial(_enumerated, epsilon, case, currency))
-    yield Job(THE_GATE, epsilon, "law", "all samplers", partial(_sampled, epsilon, "all samplers"))
+    yield Job(THE_GATE, epsilon, "law", "all samplers", partial(_sampled, epsilon, "all samplers", hurry))
 
 
 def _enumerated(epsilon: float, case: str, currency: str) -> Finding:
@@ -218,8 +281,13 @@ def _losses(epsilon: float) -> tuple[ExactLoss, ...]:
     return (*audit_laws_exactly(epsilon), *choices_exactly(epsilon))
 
 
-def _sampled(epsilon: float, case: str) -> Finding:
-    laws = [*audit_samplers(epsilon), *audit_choosers(epsilon), audit_filter(Fraction(str(epsilon)))]
+def _sampled(epsilon: float, case: str, hurry: bool) -> Finding:
+    noise, choices, filtered = _HURRIED if hurry else _DRAWN
+    laws = [
+        *audit_samplers(epsilon, draws=noise),
+        *audit_choosers(epsilon, draws=choices),
+        audit_filter(Fraction(str(epsilon)), draws=filtered),
+    ]
     odd = min(laws, key=lambda law: law.worst.p_value)
     held, text = all(law.passed for law in laws), f"the oddest of {len(laws)} {odd}"
     return Finding(THE_GATE, epsilon, "law", case, held, text)

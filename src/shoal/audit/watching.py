@@ -12,9 +12,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from shoal.audit.report import Finding
 from shoal.audit.suite import Watch
 
+# Seconds between two lines where nobody sees a bar.
+SILENCE = 5.0
+
 
 class Bar(Watch):
-    """Show progress on the standard error: a bar, or in a file a line for every algorithm and epsilon.
+    """Show progress on the standard error: a bar, or in a file a line every few seconds.
 
     Parameters
     ----------
@@ -35,6 +38,7 @@ class Bar(Watch):
         )
         self._task = self._bar.add_task("runs", total=None)
         self._total, self._done, self._start = 0, 0, time.monotonic()
+        self._spoke = self._start
 
     def __enter__(self) -> Bar:
         self._bar.start()
@@ -48,16 +52,18 @@ class Bar(Watch):
         self._total, self._start = runs, time.monotonic()
         self._bar.update(self._task, total=runs)
         if kept:
-            self._say(f"{kept} findings are there already; {runs:,} runs to go")
+            self.say(f"{kept} findings are there already; {runs:,} runs to go")
 
     def complain(self, text: str) -> None:
         """Say what was wrong."""
-        self._say(text)
+        self.say(text)
 
     def advance(self, runs: int) -> None:
-        """Move the bar."""
+        """Move the bar; where there is none, say every few seconds how far it is."""
         self._done += runs
         self._bar.advance(self._task, runs)
+        if not self._console.is_terminal and time.monotonic() - self._spoke >= SILENCE:
+            self.say(self._so_far())
 
     def finished(self, algorithm: str, epsilon: float, findings: Sequence[Finding]) -> None:
         """Name what comes next; in a file, tell what was found and how long the rest may take."""
@@ -67,12 +73,17 @@ class Bar(Watch):
         caught = sum(not finding.passed for finding in findings)
         verdict = f"{caught} of {len(findings)} audits found a leak" if caught else "not detected"
         seconds = sum(finding.seconds for finding in findings)
-        left = ""
-        if self._done:
-            # Runs of one algorithm take longer than those of another, so this is only about right.
-            rest = (time.monotonic() - self._start) * (self._total - self._done) / self._done
-            left = f"; {self._done:,} of {self._total:,} runs, about {timedelta(seconds=round(rest))} left"
-        self._say(f"{algorithm} at {epsilon:g}: {verdict}, {seconds:.0f} s{left}")
+        left = f"; {self._so_far()}" if self._done else ""
+        self.say(f"{algorithm} at {epsilon:g}: {verdict}, {seconds:.0f} s{left}")
 
-    def _say(self, text: str) -> None:
+    def _so_far(self) -> str:
+        # Runs of one algorithm take longer than those of another, so this is only about right.
+        if 20 * self._done < self._total:  # too early to say: processes are started first
+            return f"{self._done:,} of {self._total:,} runs"
+        rest = (time.monotonic() - self._start) * (self._total - self._done) / self._done
+        return f"{self._done:,} of {self._total:,} runs, about {timedelta(seconds=round(rest))} left"
+
+    def say(self, text: str) -> None:
+        """Print a line."""
+        self._spoke = time.monotonic()
         self._console.print(text, highlight=False, markup=False)

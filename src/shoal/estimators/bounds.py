@@ -93,9 +93,15 @@ class PrivateBounds(PeopleOutMixin, OneToOneFeatureMixin, PrivateStep):  # type:
         y : ignored
             For pipelines.
         """
-        bounds = self._behind_gate(X, None, _all_bounds)
-        self.bounds_ = np.array(bounds.lower), np.array(bounds.upper)
+        self._behind_gate(X, None)
         return self
+
+    def _learn(self, curator: Curator) -> Bounds:
+        known = curator.domain.bounds  # booleans have theirs
+        return estimate_bounds(curator, Fraction(1)) if known.unknown else known
+
+    def _take(self, found: Bounds) -> None:
+        self.bounds_ = np.array(found.lower), np.array(found.upper)
 
     def _map(self, rows: Array) -> Array:
         # Missing cells stay missing.
@@ -112,8 +118,3 @@ class PrivateBounds(PeopleOutMixin, OneToOneFeatureMixin, PrivateStep):  # type:
         check_is_fitted(self, "bounds_")
         lower, upper = self.bounds_
         return np.asarray((lower + upper) / 2 + np.asarray(X) * (upper - lower) / 2)
-
-
-def _all_bounds(curator: Curator) -> Bounds:
-    known = curator.domain.bounds  # booleans have theirs
-    return estimate_bounds(curator, Fraction(1)) if known.unknown else known

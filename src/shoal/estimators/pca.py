@@ -12,13 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from shoal._typing import Array
 from shoal.accounting import Accountant
-from shoal.algorithms.column_stats import PrincipalComponents
+from shoal.algorithms.column_stats import Components, PrincipalComponents
 from shoal.domain import BoundsLike, Domain
 from shoal.domain.lattice import decode
 from shoal.domain.unit import Neighbours
 from shoal.errors import InvalidInput, MostlyNoise
 from shoal.estimators.parameters import check_count
 from shoal.estimators.steps import PeopleOutMixin, PrivateStep
+from shoal.queries import Curator
 
 # Standard deviations of a component that are kept to each side of the mean.
 _CLIP = 3.0
@@ -125,12 +126,20 @@ class PrivatePCA(PeopleOutMixin, ClassNamePrefixFeaturesOutMixin, PrivateStep): 
         y : ignored
             For pipelines.
         """
-        found = self._behind_gate(
-            X,
-            self.bounds,
-            lambda curator: PrincipalComponents(self.n_components).run(curator),
-            self.scaling,
-        )
+        found: Components = self._behind_gate(X, self.bounds, self.scaling)
+        if found.noisy:
+            warnings.warn(
+                f"the last of {len(found.variances)} components does not stand out of the noise: raise "
+                "epsilon, give delta or tighter bounds, or ask for fewer components",
+                MostlyNoise,
+                stacklevel=2,
+            )
+        return self
+
+    def _learn(self, curator: Curator) -> Components:
+        return PrincipalComponents(self.n_components).run(curator)
+
+    def _take(self, found: Components) -> None:
         unit = found.domain.length_unit
         self._domain = found.domain
         self._mean = found.mean
@@ -141,14 +150,6 @@ class PrivatePCA(PeopleOutMixin, ClassNamePrefixFeaturesOutMixin, PrivateStep): 
         # No row of the box lies further than this along a direction.
         furthest = np.abs(found.directions) @ (found.domain.column_scale * (1 + np.abs(found.mean)))
         self.reach_ = np.minimum(_CLIP * np.sqrt(found.variances), furthest) * unit
-        if found.noisy:
-            warnings.warn(
-                f"the last of {len(found.variances)} components does not stand out of the noise: raise "
-                "epsilon, give delta or tighter bounds, or ask for fewer components",
-                MostlyNoise,
-                stacklevel=2,
-            )
-        return self
 
     def _check(self, domain: Domain) -> None:
         if check_count(self.n_components, "n_components") > domain.n_columns:

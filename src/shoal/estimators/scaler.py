@@ -12,11 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from shoal._typing import Array
 from shoal.accounting import Accountant
-from shoal.algorithms.column_stats import ColumnSpreads
+from shoal.algorithms.column_stats import ColumnSpreads, Spreads
 from shoal.domain import BoundsLike
 from shoal.domain.unit import Neighbours
 from shoal.errors import InvalidInput, MostlyNoise
 from shoal.estimators.steps import PeopleOutMixin, PrivateStep
+from shoal.queries import Curator
 
 
 class PrivateScaler(PeopleOutMixin, OneToOneFeatureMixin, PrivateStep):  # type: ignore[misc]
@@ -106,10 +107,7 @@ class PrivateScaler(PeopleOutMixin, OneToOneFeatureMixin, PrivateStep):  # type:
         """
         if not 0 < self.clip < float("inf"):
             raise InvalidInput(f"clip is {self.clip!r}; it must be a number above 0")
-        found = self._behind_gate(X, self.bounds, ColumnSpreads().run)
-        half = found.domain.bounds.half_width
-        self.mean_ = found.domain.bounds.middle + found.means * half
-        self.scale_ = np.where(half > 0, found.spreads * half, 1.0)
+        found: Spreads = self._behind_gate(X, self.bounds)
         if found.noisy:
             warnings.warn(
                 "the noise of the means is as wide as the bounds, so the scaling is mostly noise: raise "
@@ -118,6 +116,14 @@ class PrivateScaler(PeopleOutMixin, OneToOneFeatureMixin, PrivateStep):  # type:
                 stacklevel=2,
             )
         return self
+
+    def _learn(self, curator: Curator) -> Spreads:
+        return ColumnSpreads().run(curator)
+
+    def _take(self, found: Spreads) -> None:
+        half = found.domain.bounds.half_width
+        self.mean_ = found.domain.bounds.middle + found.means * half
+        self.scale_ = np.where(half > 0, found.spreads * half, 1.0)
 
     def _map(self, rows: Array) -> Array:
         # Missing cells stay missing.

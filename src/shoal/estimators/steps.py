@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Literal, TypeVar
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -18,8 +19,6 @@ from shoal.estimators.parameters import accountant_for, entropy_for, saying_what
 from shoal.mechanisms import public_seed
 from shoal.queries import Curator, LiveCurator
 from shoal.sources import Table
-
-T = TypeVar("T")
 
 
 class PeopleOutMixin:
@@ -50,13 +49,18 @@ class PrivateStep(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     budget: Accountant | None
     random_state: Any
 
+    @abstractmethod
+    def _learn(self, curator: Curator) -> Any:
+        """Ask the curator for what is to be learnt."""
+
+    @abstractmethod
+    def _take(self, found: Any) -> None:
+        """Make the fitted attributes of what was learnt; nothing else goes into them."""
+
     def _behind_gate(
-        self,
-        X: Any,
-        bounds: BoundsLike | None,
-        run: Callable[[Curator], T],
-        scaling: Literal["bounds", "none"] = "bounds",
-    ) -> T:
+        self, X: Any, bounds: BoundsLike | None, scaling: Literal["bounds", "none"] = "bounds"
+    ) -> Any:
+        """Learn from the rows of a table, take it over, and return it."""
         # All that can be wrong is found here, before anything is spent.
         budget = budget_of(self.epsilon, self.delta)
         unit = unit_for(self)
@@ -71,7 +75,11 @@ class PrivateStep(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         with accountant.reserve(budget, label, unit) as allowance, saying_what_was_spent(allowance):
             # Which rows of a person are kept is drawn anew for every fit.
             key = public_seed(entropy) if self.unit is not None else 0
-            return run(LiveCurator(table.source(domain, key=key), domain, allowance, entropy))
+            curator = LiveCurator(table.source(domain, key=key), domain, allowance, entropy)
+            found = self._learn(curator)
+        self._transcript = curator.transcript  # noisy answers: what an audit runs the step again from
+        self._take(found)
+        return found
 
     def _check(self, domain: Domain) -> None:
         """Refuse parameters that do not suit the columns."""
