@@ -26,7 +26,7 @@ Resolution: TypeAlias = int | Literal["theta", "k-aware"]
 
 # More cells than this are not held one by one.
 MOST_DENSE_CELLS = 4_000_000
-# The best number of cells a side was found near this multiple of k^(1/d) where rows are few.
+# The best number of cells per side was found near this multiple of k^(1/d) where rows are few.
 _K_AWARE = 3.5
 # Empty cells that pass the filter, for every cluster: few beside the cells of a cluster.
 _SPURIOUS = 5.0
@@ -36,7 +36,7 @@ _FINEST = 2**20
 
 
 def side_by_theta(n_rows: float, epsilon: float, n_columns: int, theta: float) -> int:
-    """Return the cells a side that balance noise and grain, Su et al.: m = (N epsilon / theta)^(2/(2+d)).
+    """Return the cells per side that balance noise and grain, Su et al.: m = (N epsilon / theta)^(2/(2+d)).
 
     Examples
     --------
@@ -48,7 +48,7 @@ def side_by_theta(n_rows: float, epsilon: float, n_columns: int, theta: float) -
 
 
 def side_by_k(n_rows: float, epsilon: float, n_columns: int, theta: float, n_clusters: int) -> int:
-    """Return the cells a side that can also tell k clusters apart, where the noise allows it.
+    """Return the cells per side that can also tell k clusters apart, where the noise allows it.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class GridSketch:
     Parameters
     ----------
     resolution : int, "theta" or "k-aware"
-        Cells a side, or the rule to find them by.
+        Cells per side, or the rule to find them by.
     theta : float
         Su et al.'s constant; 3 to 20 is sensible.
     """
@@ -81,10 +81,10 @@ class GridSketch:
     def __post_init__(self) -> None:
         if isinstance(self.resolution, str) and self.resolution not in ("theta", "k-aware"):
             raise InvalidInput(
-                f"resolution is {self.resolution!r}; it must be 'theta', 'k-aware' or the cells a side"
+                f"resolution is {self.resolution!r}; it must be 'theta', 'k-aware' or the cells per side"
             )
         if isinstance(self.resolution, int) and self.resolution < 1:
-            raise InvalidInput(f"resolution is {self.resolution}; at least 1 cell a side is wanted")
+            raise InvalidInput(f"resolution is {self.resolution}; at least 1 cell per side is wanted")
         if not 0 < self.theta < math.inf:
             raise InvalidInput(f"theta is {self.theta!r}; it must be a number above 0")
 
@@ -92,14 +92,14 @@ class GridSketch:
         """Refuse a grid of too many cells from public values, before anything is spent."""
         if isinstance(self.resolution, int) and self.resolution**domain.n_columns > _most_cells(domain):
             raise InvalidInput(
-                f"{self.resolution} cells a side in {domain.n_columns} columns are "
-                f"more than {_most_cells(domain)} cells; use fewer a side, or resolution='theta'"
+                f"{self.resolution} cells per side in {domain.n_columns} columns are "
+                f"more than {_most_cells(domain)} cells; use fewer per side, or resolution='theta'"
             )
 
     def side(
         self, n_rows: float, epsilon: float, n_columns: int, n_clusters: int, most: int = MOST_CELLS
     ) -> int:
-        """Return the cells a side, by a rule at most so many that the grid has no more than `most`."""
+        """Return the cells per side, by a rule few enough that the grid has no more than `most` cells."""
         if isinstance(self.resolution, int):
             return self.resolution
         if self.resolution == "k-aware":

@@ -32,7 +32,7 @@ Route: TypeAlias = Literal["gradient", "synopsis", "coreset", "swap"]
 MOST_COLUMNS_OF_A_GRID = 5
 # Balcan et al., algorithm 3, in practice: as many swaps as centres, up to this.
 MOST_SWAPS = 10
-# What a swap brings in is one of so many cells for every centre.
+# Cells per centre that a swap may bring in.
 SWAP_CANDIDATES = 3
 # Shares of the grid that candidates come from, and of the final sizes.
 SHARE_FOR_CANDIDATES = Fraction(1, 2)

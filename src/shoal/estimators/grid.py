@@ -26,7 +26,7 @@ class GridKMeans(PrivateKMeans):
     epsilon : float
         Privacy loss allowed; smaller is more private.
     resolution : "k-aware", "theta" or int
-        Cells a side: by the published rule ("theta"), by it but fine enough to tell k groups apart
+        Cells per side: by the published rule ("theta"), by it but fine enough to tell k groups apart
         ("k-aware"), or given.
     theta : float
         The constant of the rule.
@@ -81,7 +81,7 @@ class HybridKMeans(PrivateKMeans):
     epsilon : float
         Privacy loss allowed; smaller is more private.
     resolution : "k-aware", "theta" or int
-        Cells a side of the grid; see :class:`GridKMeans`.
+        Cells per side of the grid; see :class:`GridKMeans`.
     theta : float
         The constant of the rule.
     n_starts : int

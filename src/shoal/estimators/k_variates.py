@@ -24,7 +24,7 @@ class KVariates(PrivateKMeans):
     epsilon : float
         Privacy loss allowed; smaller is more private.
     resolution : "k-aware", "theta" or int
-        Cells a side of the grid; see :class:`GridKMeans`.
+        Cells per side of the grid; see :class:`GridKMeans`.
     theta : float
         The constant of the rule.
     refine : bool

@@ -35,7 +35,7 @@ class KMedians(PrivateKMeans):
     n_starts : int
         Starts of k-medians on the cells or points.
     resolution : int, "theta" or "k-aware"
-        Cells a side of the grid, or the rule to find them by.
+        Cells per side of the grid, or the rule to find them by.
     theta : float
         Constant of the rule.
     noise : {"auto", "linf", "laplace", "split", "gaussian"}

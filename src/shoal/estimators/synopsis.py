@@ -78,8 +78,8 @@ class GridSynopsis(PrivateSynopsis):
     epsilon : float
         Privacy loss allowed; smaller is more private.
     resolution : "theta", "k-aware" or int
-        Cells a side: by the published rule ("theta"), by it but fine enough to tell `n_clusters` groups apart
-        ("k-aware"), or given.
+        Cells per side: by the published rule ("theta"), by it but fine enough to tell `n_clusters` groups
+        apart ("k-aware"), or given.
     theta : float
         The constant of the rule.
     n_clusters : int
@@ -137,7 +137,7 @@ class MaskedGridSynopsis(PrivateSynopsis):
     epsilon : float
         Privacy loss allowed; smaller is more private.
     resolution : "theta" or int
-        Cells a side: by the rule of :class:`GridSynopsis`, up to 2^18 cells, or given.
+        Cells per side: by the rule of :class:`GridSynopsis`, up to 2^18 cells, or given.
     theta : float
         The constant of the rule; smaller is finer.
     n_clusters : int

@@ -119,7 +119,7 @@ class CoresetSketch:
         return low, True
 
     def strong(self, curator: Curator, weights: Sequence[float], rounds: int, share: Fraction) -> bool:
-        """Say whether the last of so many rounds stands out of its noise."""
+        """Say whether the last of `rounds` rounds stands out of its noise."""
         return effective_epsilon(curator, share / rounds) * weights[rounds - 1] >= self.strength
 
     def ask(self, curator: Curator) -> Coreset:
@@ -134,7 +134,8 @@ class CoresetSketch:
         for_last = self.share_for_last * rest
         rounds, feasible = self.rounds(curator, [w * surely * largest for w in weights], rest - for_last)
         if not feasible:
-            _warn(smallest_epsilon(n_rows / largest, self, curator.budget, domain.unit))
+            least = smallest_epsilon(n_rows / largest, self, curator.budget, domain.unit)
+            _warn(n_rows / largest, least)
         cost, weights = (rest - for_last) / rounds, weights[:rounds]
         ball = SmallBall(self.search, domain.n_columns, n_rows / largest)
         rng = curator.public_rng("columns to cut")
@@ -169,7 +170,7 @@ class CoresetSketch:
 
     def _moved(self, held: Curator, points: Array, cost: Fraction) -> tuple[Array, Array, float]:
         """Move every point to the mean of all rows nearest to it; one with hardly any rows stays."""
-        # As far as the cells of so many points reach in an evenly filled domain.
+        # As far as the cells of that many points reach in an evenly filled domain.
         reach = min(1.0, 2 * math.pow(len(points), -1 / points.shape[1]))
         answer = held.restored().sums(Voronoi(points), of=Offset(points, Box(reach)), cost=cost)
         shift = recentre(answer.sums, answer.counts, answer.count_sd, fallback=np.zeros_like(points))
@@ -221,10 +222,10 @@ def _cover(weights: Sequence[float], share: float) -> int:
     return min(int(np.searchsorted(done, share * done[-1])) + 1, len(weights), MOST_ROUNDS)
 
 
-def _warn(epsilon: float) -> None:
+def _warn(n_rows: float, epsilon: float) -> None:
     warnings.warn(
-        f"a coreset of about so many rows needs an epsilon of at least {epsilon:.3g}, so the answer is "
-        "mostly noise: raise epsilon, or use fewer clusters",
+        f"a coreset of about {n_rows:,.0f} rows needs an epsilon of at least {epsilon:.3g}, so the answer "
+        "is mostly noise: raise epsilon, or use fewer clusters",
         MostlyNoise,
         stacklevel=2,
     )

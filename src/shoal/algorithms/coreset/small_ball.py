@@ -79,7 +79,7 @@ class SmallBall:
         return Grid((self.cells,) * self.n_columns) if self.cells else None
 
     def find(self, curator: Curator, rows: int, cost: Fraction, rng: np.random.Generator) -> Array:
-        """Return the centre of a small ball of about so many rows.
+        """Return the centre of a small ball of about `rows` rows.
 
         Parameters
         ----------

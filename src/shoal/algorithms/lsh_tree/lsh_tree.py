@@ -35,7 +35,7 @@ MOST_LEVELS = 12
 _ROUGH_LEVELS = 3
 # Leaves there may be for a centre; Google's rule asks for two at least.
 _MOST_LEAVES, _FEWEST_LEAVES = 8, 2
-# A leaf has so many rows that noise moves its mean by at most this many standard deviations of all rows.
+# Noise moves the mean of a leaf by at most this many standard deviations of all rows: it has enough rows.
 _LEAF_ERROR = 0.5
 # Rows further from the mean than this many times the spread are clipped, where that makes less noise.
 _CLIP = 2.0

@@ -70,8 +70,8 @@ class ProjectedClustering:
     n_starts : int
         Starts of k-means on the counts.
     sparsity : int, optional
-        How many columns of a row are not zero, about, in tables where most are: only so many columns of a
-        centre are chosen and summed (algorithm 5).
+        How many columns of a row are not zero, about, in tables where most are: only twice as many
+        columns of a centre are chosen and summed (algorithm 5).
     noise : {"linf", "laplace", "split", "gaussian"}, optional
         Law of the noise of the sums.
     """

@@ -130,7 +130,7 @@ class MaskedGridSynopsis:
     Parameters
     ----------
     resolution : "theta" or int
-        Cells a side: by Su et al.'s rule, or given.
+        Cells per side: by Su et al.'s rule, or given.
     theta : float
         The constant of the rule; their grid has 10.
     """
@@ -140,7 +140,7 @@ class MaskedGridSynopsis:
 
     def __post_init__(self) -> None:
         if isinstance(self.resolution, str) and self.resolution != "theta":
-            raise InvalidInput(f"resolution is {self.resolution!r}; it must be 'theta' or the cells a side")
+            raise InvalidInput(f"resolution is {self.resolution!r}; it must be 'theta' or the cells per side")
         GridSketch(self.resolution, self.theta)
 
     def check(self, domain: Domain) -> None:
@@ -149,8 +149,8 @@ class MaskedGridSynopsis:
         most = MOST_DENSE_CELLS if isinstance(self.resolution, int) else _MOST_CELLS
         if side > most ** (1 / domain.n_columns) + 1e-9:
             raise InvalidInput(
-                f"{side} cells a side in {domain.n_columns} columns are more than {most} cells; use fewer a "
-                "side or fewer columns, or PrivTreeSynopsis"
+                f"{side} cells per side in {domain.n_columns} columns are more than {most} cells; use fewer "
+                "per side or fewer columns, or PrivTreeSynopsis"
             )
 
     def run(self, curator: Curator) -> MaskedCounts:
