@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from shoal import DPLloyd
 from shoal.domain import STEPS, Bounds, Domain, Unit
 from shoal.queries import Grid, Value
-from shoal.sources import MemorySource, Table
+from shoal.sources import FileTable, MemorySource, Table
 from shoal.sources import people as people_module
 from shoal.sources.columns import Piece, Words
 from shoal.sources.people import Keeper, hash_rows, keep
@@ -231,3 +231,46 @@ def test_the_key_is_drawn_anew_for_every_fit(monkeypatch):
     model = DPLloyd(2, epsilon=5.0, bounds=(-1, 1), unit="who")
     model.fit(crowd()).fit(crowd())
     assert len(set(keys)) == 2
+
+
+def people_kept(frame_or_table, m=1, key=3):
+    """Return how many rows are kept of each person, by name."""
+    table = frame_or_table if hasattr(frame_or_table, "parts") else Table(frame_or_table, unit="who")
+    keeper, who = Keeper(m, key), []
+    for part in table.parts(1000):
+        piece = table.read(part)
+        keeper.add(piece)
+        who += [piece.people.words[code] if code >= 0 else None for code in piece.people.codes]
+    return Counter(who[place] for place in keeper.places())
+
+
+@pytest.mark.parametrize("newcomer", ["Bob", True, 2**70, ("a", 1), "\ud800", None, 1.5])
+def test_a_newcomer_does_not_rename_anybody(newcomer):
+    # Arrow could type the column without the newcomer and not with it, or the other way round.
+    people = [np.int64(7)] * 500 + [True] * 50 + ["x"] * 5
+    without = pd.DataFrame({"x": 0.5, "who": pd.Series(people, dtype=object)})
+    with_one = pd.DataFrame({"x": 0.5, "who": pd.Series([*people, newcomer], dtype=object)})
+    for who in ("7", "true", "x"):
+        assert people_kept(without)[who] == people_kept(with_one)[who] == 1
+
+
+def test_one_malformed_cell_moves_no_weight_and_no_kept_row(tmp_path):
+    # Read beside a cell that is no number, all these weights used to go from the most to nothing.
+    lines = [f"0.{i % 90 + 10},p{i % 40},inf" for i in range(3000)]
+
+    def read(extra):
+        path = tmp_path / "t.csv"
+        path.write_text("\n".join(["x,who,w", *lines, *extra]) + "\n")
+        table = FileTable(path, ["x"]).using(unit="who", weights="w")
+        domain = Domain(table.schema.bounds((0, 1)), unit=Unit(max_rows=2, column="who"), max_weight=1.0)
+        source = table.source(domain, key=1, threads=1)
+        chunks = source.reduce(lambda chunk: [chunk], lambda a, b: [*a, *b])
+        rows = [np.concatenate([chunk.columns[0] for chunk in chunks])[:80].tolist()]
+        return rows, np.concatenate([chunk.weights for chunk in chunks]).tolist()
+
+    rows, weights = read([])
+    assert weights == [STEPS] * 80  # infinite: the most
+    for extra in ("0.5,zoe,n/a", "n/a,zoe,inf", "oops,p1000,"):
+        also, more = read([extra])
+        assert also == rows
+        assert more[:80] == weights
