@@ -28,7 +28,7 @@ Values = npt.NDArray[np.generic]
 _MOST_DIGITS = 20
 # What a byte of a number is: a digit, the point, or any other sign; their sum tells how many there are.
 _SIGN = 256
-_SIGNS = np.full(256, _SIGN, dtype=np.int32)
+_SIGNS = np.full(256, _SIGN, dtype=np.uint16)
 _SIGNS[ord(".")] = 1
 _SIGNS[ord("0") : ord("9") + 1] = 0
 _TRUTH = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}
@@ -308,8 +308,8 @@ def _are_plain(text: Any) -> npt.NDArray[np.bool_]:
     if not len(cells):
         return np.zeros(n, dtype=np.bool_)
     # Sums of what comes before each byte. They may wrap around, but not their differences in a short cell.
-    before = np.zeros(len(cells) + 1, dtype=np.int32)
-    np.cumsum(_SIGNS[cells], out=before[1:])
+    before = np.zeros(len(cells) + 1, dtype=np.uint16)
+    np.cumsum(_SIGNS[cells], dtype=np.uint16, out=before[1:])
     signs = before[last] - before[first]
     at = np.minimum(first, len(cells) - 1)  # an empty cell has no first byte; some other serves
     minus = cells[at] == ord("-")
