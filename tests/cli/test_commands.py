@@ -365,3 +365,19 @@ def test_import_shoal_loads_numpy_at_most():
     code += "print([m for m in ('numba', 'sklearn', 'pyarrow', 'scipy', 'narwhals') if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out.strip() == "[]"
+
+
+def test_columns_of_a_csv_are_named(tmp_path):
+    bare = tmp_path / "bare.csv"
+    bare.write_text("Ada,true,0.125\n" * 200 + "Bob,false,0.75\n" * 200)
+    fit = ("fit", bare, "--k", 2, "--epsilon", 5, "--algorithm", "grid")
+    out = ("--out", tmp_path / "r")
+    refused(tmp_path, "name those to cluster", *fit, *out)
+    refused(tmp_path, "names none of the columns", *fit, "--bounds", "lon=0:1", *out)
+    assert "0.125" not in shoal(*fit, "--columns", "lon", *out, code=2).output
+    named = ("--no-header", "--columns", ",member,lon")
+    shoal(*fit, *named, "--types", "member=boolean", "--bounds", "lon=0:1", *out)
+    assert "member" in shoal("show", tmp_path / "r").output
+    labels = tmp_path / "labels.csv"
+    shoal("predict", tmp_path / "r", bare, *named, "--out", labels)
+    assert pyarrow.csv.read_csv(labels).num_rows == 400
