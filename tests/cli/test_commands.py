@@ -18,6 +18,7 @@ from shoal.cli import main
 from shoal.errors import DamagedFile, InvalidInput
 from shoal.queries import LiveCurator
 from shoal.queries.questions import Sums
+from shoal.sources import ArrowSource
 
 
 @pytest.fixture
@@ -309,7 +310,7 @@ def test_a_tampered_release_fails(trips, tmp_path):
 
 @pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="needs a folder that nobody can write to")
 def test_the_output_is_proved_writable_before_the_fit(trips, tmp_path, monkeypatch):
-    monkeypatch.setattr(LiveCurator, "_totals", lambda *_: pytest.fail("the fit began"))
+    monkeypatch.setattr(LiveCurator, "_pay", lambda *_: pytest.fail("the fit began"))
     args = ["--k", 3, "--epsilon", 1, *BOUNDS, "--out", "/proc/release"]
     refused(tmp_path, "nothing can be written to /proc/release", "fit", trips, *args)
 
@@ -321,7 +322,7 @@ def test_an_error_half_way_says_what_was_spent(trips, tmp_path, monkeypatch, del
     def broken(*_):
         raise DamagedFile("the file broke off")
 
-    monkeypatch.setattr(LiveCurator, "_totals", broken)
+    monkeypatch.setattr(ArrowSource, "reduce", broken)
     how = ["--k", 3, "--epsilon", 1, "--delta", delta, *BOUNDS, "--algorithm", "lloyd", "--max-iter", 4]
     refused(tmp_path, spent, "fit", trips, *how, "--out", tmp_path / "release", code=4)
 

@@ -9,6 +9,7 @@ import click
 
 from shoal import datasets
 from shoal.errors import InvalidInput, ShoalError
+from shoal.reporting.console import command, write_json
 
 _RESULTS = click.option(
     "--results",
@@ -24,8 +25,8 @@ def bench_group() -> None:
     """Measure accuracy and speed, and draw the report."""
 
 
-@bench_group.command("list")
-def list_command() -> None:
+@command("list")
+def list_command(as_json: bool) -> None:
     """List the experiments, and what those that cannot run wait for."""
     from rich.console import Console
     from rich.table import Table
@@ -33,6 +34,11 @@ def list_command() -> None:
     from shoal.bench.experiments import EXPERIMENTS
     from shoal.bench.plan import awaited
 
+    if as_json:
+        write_json(
+            [{"name": e.name, "title": e.title, "waits_for": list(awaited(e))} for e in EXPERIMENTS.values()]
+        )
+        return
     table = Table(box=None, pad_edge=False)
     table.add_column("experiment", no_wrap=True)
     table.add_column("what it shows")
@@ -40,6 +46,9 @@ def list_command() -> None:
     for experiment in EXPERIMENTS.values():
         table.add_row(experiment.name, experiment.title, ", ".join(awaited(experiment)))
     Console().print(table, highlight=False)
+
+
+bench_group.add_command(list_command)
 
 
 @bench_group.command("run")

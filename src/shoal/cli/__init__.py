@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from shoal import __version__
+from shoal.reporting.console import EXIT_CODES
 
 # name: (where it lives, what it does). Written out so that the help needs no import.
 _COMMANDS = {
@@ -20,7 +21,7 @@ _COMMANDS = {
         "Ask a released synopsis or coreset for groups, counts or synthetic rows, for free.",
     ),
     "predict": ("shoal.cli.predict:predict", "Label your own rows with a release's groups."),
-    "algorithms": ("shoal.cli.show:algorithms", "List the algorithms and what is known of their privacy."),
+    "algorithms": ("shoal.cli.algorithms:algorithms", "List the algorithms, or tell what can be set of one."),
     "demo": ("shoal.cli.demo:demo", "Cluster a made-up table and show the result."),
     "bench": ("shoal.bench.command:bench_group", "Measure accuracy and speed, reproducibly."),
     "audit": ("shoal.audit.command:audit_command", "Try to catch an algorithm leaking."),
@@ -54,11 +55,14 @@ class _LazyGroup(click.Group):
             formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
 
 
-@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+_EXITS = ", ".join(f"{int(code)} {meaning}" for code, meaning in EXIT_CODES.items())
+
+
+@click.group(
+    cls=_LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=f"Exit codes: {_EXITS}.",
+)
 @click.version_option(__version__, prog_name="shoal")
 def main(**_: Any) -> None:
-    """Private clustering for people who hold other people's data.
-
-    Exit codes: 0 done, 1 a check failed, 2 bad input (nothing was spent), 3 the budget refused, 4 stopped
-    after something was spent (it says how much), 130 interrupted.
-    """
+    """Private clustering for people who hold other people's data."""

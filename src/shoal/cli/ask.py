@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from shoal.cli.console import say, speaks, write_json
+from shoal.reporting.console import command, say, write_json
 
 
-@click.command()
+@command()
 @click.argument("synopsis", type=click.Path(path_type=Path))
 @click.option("--k", type=int, help="Find this many groups.")
 @click.option(
@@ -19,8 +19,6 @@ from shoal.cli.console import say, speaks, write_json
 )
 @click.option("--sample", type=int, help="Draw this many synthetic rows; needs --out.")
 @click.option("--out", type=click.Path(path_type=Path), help="CSV file for the synthetic rows.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result for machines.")
-@speaks
 def ask(
     synopsis: Path, k: int | None, box: tuple[str, ...], sample: int | None, out: Path | None, as_json: bool
 ) -> None:
@@ -59,7 +57,7 @@ def ask(
 
 
 def _groups(release: Any, k: int) -> list[dict[str, Any]]:
-    from shoal.cli.fit import groups_of
+    from shoal.cli.records import groups_of
 
     return groups_of(release.names, *release.kmeans(k))
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from shoal.cli.console import say, speaks
+from shoal.cli.records import record
+from shoal.reporting.console import command, say, write_json
 
 # Kilometres east and north, and the share of the visitors.
 QUARTERS = [[2.0, 2.5], [7.5, 2.0], [5.0, 5.2], [2.2, 8.0], [8.0, 7.6]]
@@ -17,7 +18,7 @@ _REFITS = 20
 _CENTRE, _OTHER = "#12355b", "#c8452c"
 
 
-@click.command()
+@command()
 @click.option("--epsilon", type=float, default=1.0, show_default=True, help="Privacy loss allowed.")
 @click.option(
     "--out",
@@ -26,13 +27,16 @@ _CENTRE, _OTHER = "#12355b", "#c8452c"
     show_default=True,
     help="Where the picture goes.",
 )
-@speaks
-def demo(epsilon: float, out: Path) -> None:
+def demo(epsilon: float, out: Path, as_json: bool) -> None:
     """Cluster a made-up table of 20,000 visitors to a town, privately, and draw the result."""
     from shoal.cli.show import print_release
 
     X = visitors()
     model = find(X, epsilon)
+    if as_json:
+        write_json(record(model.release_))
+        _draw(X, model, out)
+        return
     click.echo(
         f"Five groups of a made-up table, released with epsilon = {epsilon:g}; columns in kilometres\n"
     )

@@ -7,14 +7,13 @@ from typing import Any
 
 import click
 
-from shoal.cli.console import speaks, write_json
 from shoal.cli.options import fit_options, read_job
+from shoal.reporting.console import command, write_json
 
 
-@click.command()
+@command()
 @fit_options
 @click.option("--rows", type=str, required=True, help="A guess of the number of rows, such as 1e6.")
-@speaks
 def explain(rows: str, as_json: bool, **given: Any) -> None:
     """Say what a fit of TABLE would spend on what, and how accurate it should be.
 

@@ -10,17 +10,17 @@ from typing import Any
 import click
 
 from shoal.accounting import budget_of
-from shoal.cli.console import INTERRUPTED, SPENT, fail, say, speaks, write_json
 from shoal.cli.options import Job, fit_options, read_job
+from shoal.cli.records import record
 from shoal.errors import DamagedFile, GroupsOfNoise, InvalidInput, ShoalError, SuspectBounds
+from shoal.reporting.console import Exit, command, fail, say, write_json
 
 
-@click.command()
+@command()
 @fit_options
 @click.option(
     "--out", type=click.Path(path_type=Path), required=True, help="Folder to write; must not exist."
 )
-@speaks
 def fit(out: Path, as_json: bool, **given: Any) -> None:
     """Find the groups of TABLE (a file, folder or glob), privately, and write a release to a folder.
 
@@ -34,9 +34,9 @@ def fit(out: Path, as_json: bool, **given: Any) -> None:
     try:
         model.release_.save(out)
     except InvalidInput as error:  # it could be written to before the fit
-        fail(f"{error}. {_gone(model, model.certificate_.charges)}; nothing was written", SPENT)
+        fail(f"{error}. {_gone(model, model.certificate_.charges)}; nothing was written", Exit.SPENT)
     if as_json:
-        write_json({"out": str(out), "spent": spent, **summary(model.release_)})
+        write_json({"out": str(out), "spent": spent, **record(model.release_)})
         return
     from shoal.cli.show import print_release
 
@@ -44,33 +44,6 @@ def fit(out: Path, as_json: bool, **given: Any) -> None:
     if hasattr(model, "cost_curve_"):
         click.echo(f"\n{model.cost_curve_}")
     say(f"\nwritten to {out}. Check it with: shoal verify {out}")
-
-
-def summary(release: Any) -> dict[str, Any]:
-    """Return the centres and sizes, what a synopsis is, or the points of a coreset, for machines."""
-    from shoal.release import CoresetRelease, SynopsisRelease
-
-    if isinstance(release, CoresetRelease):
-        points = groups_of(release.names, release.points, release.weights)
-        return {"points": points, "guarantee": release.guarantee}
-    guarantee = {"guarantee": release.certificate.guarantee}
-    if isinstance(release, SynopsisRelease):
-        held = release.synopsis
-        facts = {"columns": list(release.names), **held.facts(), "held": held.n_held}
-        return {"synopsis": {**facts, "sd": held.sd, "rows": held.rows}, **guarantee}
-    groups = groups_of(release.names, release.centres, release.sizes)
-    merged = map(int, release.merged_into)
-    said = {"errors": release.certificate.errors, "doubts": [doubt.text for doubt in release.doubts]}
-    groups = [{**g, "merged_into": m} for g, m in zip(groups, merged, strict=True)]
-    return {"groups": groups, **said, **guarantee}
-
-
-def groups_of(names: Sequence[str], centres: Any, sizes: Any) -> list[dict[str, Any]]:
-    """Return groups as plain records."""
-    return [
-        {"centre": dict(zip(names, map(float, centre), strict=True)), "size": float(size)}
-        for centre, size in zip(centres, sizes, strict=True)
-    ]
 
 
 def _fit(job: Job, *, quiet: bool) -> tuple[Any, float]:
@@ -102,7 +75,7 @@ def _fit(job: Job, *, quiet: bool) -> tuple[Any, float]:
             # A damaged file says what was spent by itself.
             spent = "" if isinstance(stop, DamagedFile) else f": {_gone(model, paid)}"
             why = "interrupted" if interrupted else str(stop)
-            fail(f"{why}{spent}; nothing was written", INTERRUPTED if interrupted else SPENT)
+            fail(f"{why}{spent}; nothing was written", Exit.INTERRUPTED if interrupted else Exit.SPENT)
     return model, sum(float(charge.amount) for charge in paid)
 
 

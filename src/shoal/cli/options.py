@@ -80,7 +80,6 @@ _OPTIONS = [
         help="With an algorithm whose privacy is claimed only: that you know there is no guarantee.",
     ),
     click.option("--config", type=click.Path(path_type=Path), help="A TOML file with any of these."),
-    click.option("--json", "as_json", is_flag=True, help="Print the result for machines."),
 ]
 
 # Names in the config file and on the command line, and the estimator's parameter for each.

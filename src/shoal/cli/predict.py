@@ -7,17 +7,15 @@ from typing import Any
 
 import click
 
-from shoal.cli.console import say, speaks, write_json
 from shoal.cli.options import Reading, reading_options
+from shoal.reporting.console import command, say, write_json
 
 
-@click.command()
+@command()
 @click.argument("release", type=click.Path(path_type=Path))
 @click.argument("table", type=str)
 @reading_options
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Parquet or CSV file to write.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result for machines.")
-@speaks
 def predict(release: Path, table: str, out: Path, as_json: bool, **reading: Any) -> None:
     """Label the rows of TABLE with the groups of a RELEASE.
 

@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 import click
 
-from shoal.cli.console import speaks, write_json
+from shoal.cli.records import record
+from shoal.reporting.console import command, write_json
 
 _FOLDER = click.argument("release", type=click.Path(path_type=Path))
 # Points of a coreset that are printed; all are in its files.
 _SHOWN = 20
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print the result for machines.")
+# What a table draws between two columns: a line, and a blank on each side.
+_BETWEEN = 3
 
 
-@click.command()
+@command()
 @_FOLDER
-@_JSON
-@speaks
 def show(release: Path, as_json: bool) -> None:
     """Show the groups of a RELEASE, or its grid or points, and its certificate."""
     from shoal.release import load
 
     found = load(release)
     if as_json:
-        from shoal.cli.fit import summary
-
-        write_json({**summary(found), "certificate": found.certificate.to_dict()})
+        write_json({**record(found), "certificate": found.certificate.to_dict()})
         return
     print_release(found)
     click.echo()
@@ -87,32 +87,63 @@ def print_points(release: Any, console: Any) -> None:
 def print_groups(release: Any, console: Any) -> None:
     """Print groups with their noise, and what gives reason to doubt them."""
     import numpy as np
-    from rich.table import Table
 
-    table = Table(title="Groups (± is the noise of the last answer, for this grouping)", title_justify="left")
-    table.add_column("group", justify="right")
-    for name in (*release.names, "size"):
-        table.add_column(name, justify="right")
-    for i, (centre, sd, size) in enumerate(
-        zip(release.centres, release.centre_sd, release.sizes, strict=True)
-    ):
-        cells = [
-            f"{c:.6g} ± {s:.2g}" if np.isfinite(s) else f"{c:.6g} ± ?"
-            for c, s in zip(centre, sd, strict=True)
-        ]
-        same = "" if release.merged_into[i] == i else f" = {release.merged_into[i]}"
-        table.add_row(f"{i}{same}", *cells, f"{max(size, 0):,.0f} ± {release.size_sd:.2g}")
-    console.print(table)
+    title = "Groups (± is the noise of the last answer, for this grouping)"
+    header = ["group", *release.names, "size"]
+    for table in tables(title, header, [_told(release, i) for i in range(len(release.sizes))], console.width):
+        console.print(table)
     if (release.merged_into != np.arange(len(release.sizes))).any():
         console.print("= marks groups that noise cannot tell apart: they have one centre, their sizes add up")
     for doubt in release.doubts:
         console.print(f"doubt: {doubt.text}", highlight=False)
 
 
-@click.command()
+def _told(release: Any, i: int) -> list[str]:
+    """Return what is printed of one group: its number, its centre column by column, its size."""
+    same = "" if release.merged_into[i] == i else f" = {release.merged_into[i]}"
+    known = zip(release.centres[i], release.centre_sd[i], strict=True)
+    centre = [f"{c:.6g} ± {s:.2g}" if isfinite(s) else f"{c:.6g} ± ?" for c, s in known]
+    return [f"{i}{same}", *centre, f"{max(release.sizes[i], 0):,.0f} ± {release.size_sd:.2g}"]
+
+
+def tables(title: str, header: list[str], lines: list[list[str]], width: int) -> Iterator[Any]:
+    """Lay lines out in tables that are no wider than the terminal.
+
+    A row for each line where that fits; else the lines stand side by side, and their names at the left.
+
+    Parameters
+    ----------
+    title : str
+        Above the first table.
+    header : list of str
+        What the cells of a line are.
+    lines : list of list of str
+        The cells.
+    width : int
+        Letters in a row of the terminal.
+    """
+    from rich.table import Table
+
+    widths = [max(map(len, column)) + _BETWEEN for column in zip(header, *lines, strict=True)]
+    turned = sum(widths) >= width
+    if turned:
+        cell = max(len(text) for line in lines for text in line) + _BETWEEN
+        n = max(1, (width - max(map(len, header)) - _BETWEEN - 1) // cell)
+        groups = [lines[start : start + n] for start in range(0, len(lines), n)]
+        parts = [[list(row) for row in zip(header, *group, strict=True)] for group in groups]
+    else:
+        parts = [[header, *lines]]
+    for (first, *rows), above in zip(parts, [title] + [None] * len(parts), strict=False):
+        table = Table(title=above, title_justify="left")
+        for j, name in enumerate(first):
+            table.add_column(name, justify="left" if turned and j == 0 else "right", no_wrap=True)
+        for row in rows:
+            table.add_row(*row)
+        yield table
+
+
+@command()
 @_FOLDER
-@_JSON
-@speaks
 def verify(release: Path, as_json: bool) -> None:
     """Check that a RELEASE is whole: hashes, charges and results recomputed from its transcript.
 
@@ -131,24 +162,3 @@ def verify(release: Path, as_json: bool) -> None:
     else:
         click.echo(str(verdict))
     raise SystemExit(0 if verdict.ok else 1)
-
-
-@click.command()
-@_JSON
-@speaks
-def algorithms(as_json: bool) -> None:
-    """List the algorithms, their papers and what is known of their privacy."""
-    from shoal.algorithms import REGISTRY
-
-    if as_json:
-        words = ("name", "estimator", "paper", "condition", "proof")
-        rows = REGISTRY.values()
-        write_json([{w: getattr(info, w) for w in words} | {"status": info.status.value} for info in rows])
-        return
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table("--algorithm", "class", "paper", "status", "on condition that")
-    for info in REGISTRY.values():
-        table.add_row(info.name, info.estimator, info.paper, info.status.value, info.condition)
-    Console().print(table)

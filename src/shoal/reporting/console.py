@@ -1,4 +1,7 @@
-"""How commands speak: results to standard output, remarks to standard error, errors with an exit code."""
+"""How commands speak: results to standard output, remarks to standard error, errors with an exit code.
+
+`command` gives a command what all have in common; an option for all is added there.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,9 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from enum import IntEnum
 from functools import wraps
-from typing import Any, TypeVar, cast
+from typing import Any, Never, TypeVar, cast
 
 import click
 
@@ -16,7 +20,43 @@ from shoal.errors import BudgetExceeded, ShoalError, ShoalWarning
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-BAD_INPUT, REFUSED, SPENT, INTERRUPTED = 2, 3, 4, 130
+
+class Exit(IntEnum):
+    """What a command's exit code says."""
+
+    DONE = 0
+    FAILED = 1
+    BAD_INPUT = 2
+    REFUSED = 3
+    SPENT = 4
+    INTERRUPTED = 130
+
+
+# As `shoal --help` says them.
+EXIT_CODES = {
+    Exit.DONE: "done",
+    Exit.FAILED: "a check failed",
+    Exit.BAD_INPUT: "bad input (nothing was spent)",
+    Exit.REFUSED: "the budget refused",
+    Exit.SPENT: "stopped after something was spent (it says how much)",
+    Exit.INTERRUPTED: "interrupted",
+}
+
+
+def command(name: str | None = None) -> Callable[[Callable[..., Any]], click.Command]:
+    """Make a command: with ``--json``, and with errors and warnings that are one line.
+
+    Parameters
+    ----------
+    name : str, optional
+        What it is called, if not as its function.
+    """
+
+    def make(function: Callable[..., Any]) -> click.Command:
+        for_machines = click.option("--json", "as_json", is_flag=True, help="Print the result for machines.")
+        return click.command(name)(for_machines(speaks(function)))
+
+    return make
 
 
 def speaks(command: F) -> F:
@@ -28,20 +68,20 @@ def speaks(command: F) -> F:
             with _plain_warnings():
                 return command(*args, **kwargs)
         except BudgetExceeded as refusal:
-            fail(str(refusal), REFUSED)
+            fail(str(refusal), Exit.REFUSED)
         except ShoalError as error:
-            fail(str(error), BAD_INPUT)
+            fail(str(error), Exit.BAD_INPUT)
         except KeyboardInterrupt:
-            fail("interrupted", INTERRUPTED)
+            fail("interrupted", Exit.INTERRUPTED)
 
     return cast(F, run)
 
 
-def fail(message: str, code: int) -> None:
+def fail(message: str, code: Exit) -> Never:
     """Print an error and leave."""
     click.secho("error: ", fg="red", bold=True, err=True, nl=False)
     click.echo(message, err=True)
-    sys.exit(code)
+    sys.exit(int(code))
 
 
 def say(message: str) -> None:

@@ -1,0 +1,72 @@
+"""Releases as plain records, for machines (`--json`)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+
+def record(release: Any) -> dict[str, Any]:
+    """Return groups with errors and intervals, what a synopsis is, or the points of a coreset.
+
+    Parameters
+    ----------
+    release : Release, SynopsisRelease or CoresetRelease
+        What was released.
+    """
+    from shoal.release import CoresetRelease, SynopsisRelease
+
+    about = {"algorithm": release.certificate.algorithm}
+    if isinstance(release, CoresetRelease):
+        points = groups_of(release.names, release.points, release.weights)
+        return {**about, "points": points, "guarantee": release.guarantee}
+    about["guarantee"] = release.certificate.guarantee
+    if isinstance(release, SynopsisRelease):
+        held = release.synopsis
+        facts = {"columns": list(release.names), **held.facts(), "held": held.n_held}
+        return {**about, "synopsis": {**facts, "sd": held.sd, "rows": held.rows}}
+    said = {"errors": release.certificate.errors, "doubts": [doubt.text for doubt in release.doubts]}
+    return {**about, "groups": _groups(release), "level": release.intervals.level, **said}
+
+
+def groups_of(names: Sequence[str], centres: Any, sizes: Any) -> list[dict[str, Any]]:
+    """Return centres and sizes as plain records."""
+    return [
+        {"centre": named(names, centre), "size": float(size)}
+        for centre, size in zip(centres, sizes, strict=True)
+    ]
+
+
+def named(names: Sequence[str], values: Any) -> dict[str, float | None]:
+    """Return values by the names of columns; what is not known is null.
+
+    Examples
+    --------
+    >>> named(["x", "y"], [1.5, math.inf])
+    {'x': 1.5, 'y': None}
+    """
+    return {name: number(value) for name, value in zip(names, values, strict=True)}
+
+
+def number(value: Any) -> float | None:
+    """Return a finite number, or None."""
+    return float(value) if math.isfinite(value) else None
+
+
+def _groups(release: Any) -> list[dict[str, Any]]:
+    """Return groups with the noise of the last answer: standard errors, and the ends of intervals."""
+    names, ends = release.names, release.intervals
+    return [
+        {
+            **group,
+            "centre_sd": named(names, release.centre_sd[i]),
+            "centre_low": named(names, ends.centre_low[i]),
+            "centre_high": named(names, ends.centre_high[i]),
+            "size_sd": number(release.size_sd),
+            "size_low": number(ends.size_low[i]),
+            "size_high": number(ends.size_high[i]),
+            "merged_into": int(release.merged_into[i]),
+        }
+        for i, group in enumerate(groups_of(names, release.centres, release.sizes))
+    ]

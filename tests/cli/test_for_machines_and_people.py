@@ -1,0 +1,88 @@
+"""What all commands share: `--json` with all that is known, exit codes, and tables that fit the terminal."""
+
+import io
+import json
+
+import click
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from rich.console import Console
+from tests import zoo
+
+from shoal.cli import _COMMANDS, main
+from shoal.cli.show import tables
+from shoal.reporting.console import EXIT_CODES, Exit
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory):
+    """A release of two columns."""
+    folder = tmp_path_factory.mktemp("json") / "release"
+    next(m for m in zoo.MODELS if m.kind.__name__ == "DPLloyd").fitted.release_.save(folder)
+    return folder
+
+
+def run(*args):
+    return CliRunner().invoke(main, [str(arg) for arg in args], catch_exceptions=False)
+
+
+def test_every_command_speaks_to_machines():
+    without = {"bench"}  # a group: its list does, and what it runs is kept in files
+    for name in _COMMANDS:
+        command = main.get_command(click.Context(main), name)
+        options = {option for param in command.params for option in param.opts}
+        assert ("--json" in options) == (name not in without), name
+    assert json.loads(run("bench", "list", "--json").output)
+
+
+def test_json_has_errors_intervals_and_the_algorithm(released):
+    shown = json.loads(run("show", released, "--json").output)
+    release = next(m for m in zoo.MODELS if m.kind.__name__ == "DPLloyd").fitted.release_
+    assert shown["algorithm"] == "lloyd"
+    assert shown["level"] == release.intervals.level
+    for i, group in enumerate(shown["groups"]):
+        assert list(group["centre"].values()) == release.centres[i].tolist()
+        assert list(group["centre_sd"].values()) == release.centre_sd[i].tolist()
+        assert list(group["centre_low"].values()) == release.intervals.centre_low[i].tolist()
+        assert list(group["centre_high"].values()) == release.intervals.centre_high[i].tolist()
+        assert (group["size_low"], group["size_high"]) == (
+            release.intervals.size_low[i],
+            release.intervals.size_high[i],
+        )
+        assert group["size_sd"] == release.size_sd
+
+
+def test_exit_codes_are_said_in_one_place():
+    said = " ".join(run("--help").output.split())
+    assert set(EXIT_CODES) == set(Exit)
+    for code, meaning in EXIT_CODES.items():
+        assert f"{int(code)} {meaning}" in said
+
+
+def test_what_can_be_set_of_an_algorithm_is_listed():
+    said = run("algorithms", "merging").output
+    assert "variant=allocation_nk" in said
+    assert "bounds=" not in said  # has an option of its own
+    listed = json.loads(run("algorithms", "merging", "--json").output)
+    assert {p["name"] for p in listed["set"]} == {"variant", "factor", "max_iter", "merge", "noise"}
+    refused = run("algorithms", "mergin")
+    assert refused.exit_code == Exit.BAD_INPUT
+    assert "there are auto" in refused.stderr
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+@pytest.mark.parametrize("columns", [2, 10])
+@pytest.mark.parametrize("groups", [1, 7])
+def test_no_cell_of_a_table_is_cut(width, columns, groups):
+    header = ["group", *(f"measure_{i}" for i in range(columns)), "size"]
+    cells = np.arange(groups * (columns + 2)).reshape(groups, -1)
+    lines = [[f"{value}.123 ± 0.04" for value in row] for row in cells]
+    console = Console(width=width, record=True, file=io.StringIO())
+    for table in tables("Groups", header, lines, width):
+        console.print(table)
+    said = console.export_text()
+    assert max(map(len, said.splitlines())) <= width
+    for text in [*header, *(cell for line in lines for cell in line)]:
+        assert text in said
+    assert "…" not in said
