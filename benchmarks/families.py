@@ -52,7 +52,7 @@ def passes(X: np.ndarray, k: int, rounds: int) -> None:
     curator = LiveCurator(MemorySource(table, domain), domain, allowance, SystemEntropy())
     cells = Voronoi(np.random.default_rng(0).uniform(-1, 1, (k, X.shape[1])))
     for _ in range(rounds):
-        curator.sums(cells, cost=Fraction(1, rounds))
+        curator.sums(cells, share=Fraction(1, rounds))
 
 
 def synopsis_memory() -> None:

@@ -41,8 +41,8 @@ def test_replay_is_bit_identical(algorithm, bounds, delta, behind_gate, blobs):
 @pytest.mark.parametrize("of", STATS, ids=["squares", "outer"])
 def test_the_noise_told_beforehand_is_that_of_the_answer(of, behind_gate, blobs):
     curator = behind_gate(blobs)
-    answer = curator.sums(Grid.whole(2), of=of, cost=Fraction(1))
-    told = behind_gate(blobs).noise_sd(of=of, cost=Fraction(1))
+    answer = curator.sums(Grid.whole(2), of=of, share=Fraction(1))
+    told = behind_gate(blobs).noise_sd(of=of, share=Fraction(1))
     assert (answer.sum_sd, answer.count_sd) == pytest.approx(told)
 
 

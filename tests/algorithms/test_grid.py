@@ -167,6 +167,6 @@ def test_predicted_error_of_a_round_is_what_is_measured(behind_gate):
         for seed in range(300):
             found = noisy_lloyd(behind_gate(X, epsilon=0.5, seed=seed), start, (Fraction(1),), noise)
             errors.append(((found.centres - start) ** 2).sum(axis=1).mean())
-        sum_sd, count_sd = behind_gate(X, epsilon=0.5).noise_sd(cost=Fraction(1), noise=noise)
+        sum_sd, count_sd = behind_gate(X, epsilon=0.5).noise_sd(share=Fraction(1), noise=noise)
         predicted = lloyd_error(1000, 2, 2, sum_sd**2, count_sd**2)
         assert np.mean(errors) == pytest.approx(predicted, rel=0.25)

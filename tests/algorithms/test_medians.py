@@ -84,7 +84,7 @@ def test_noise_of_a_pull_does_not_grow_with_the_columns_under_zcdp(behind_gate):
     # A row pulls with one, however many columns it has.
     few, many = (
         behind_gate(np.zeros((1, d)), delta=1e-6).noise_sd(
-            of=Direction(np.zeros((1, d)), 0.1), cost=Fraction(1)
+            of=Direction(np.zeros((1, d)), 0.1), share=Fraction(1)
         )
         for d in (2, 200)
     )
@@ -131,7 +131,7 @@ def test_no_question_loses_more_than_it_is_charged(route):
 def test_directions_cost_what_they_are_charged_under_any_unit(unit, behind_gate):
     curator = behind_gate(np.zeros((5, 2)), delta=1e-6, unit=unit)
     cells = Voronoi(np.zeros((1, 2)))
-    curator.sums(cells, of=Direction(np.zeros((1, 2)), 0.1), cost=Fraction(1))
+    curator.sums(cells, of=Direction(np.zeros((1, 2)), 0.1), share=Fraction(1))
     [charge] = curator.transcript.charges
     sigma = curator.law(curator.transcript.entries[0].question).blocks[0].parameter
     # One row: length 1 of the pull and 1 of the count. Replaced in its cell: 2 of the pull alone.

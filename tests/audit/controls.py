@@ -129,7 +129,7 @@ class MeanSidesLloyd:
     """An algorithm that asks about those cells."""
 
     def run(self, curator):
-        answer = curator.sums(MeanSides(), cost=Fraction(1))
+        answer = curator.sums(MeanSides(), share=Fraction(1))
         return Clustering(answer.sums, answer.counts, answer.sums, 0.0, 1, 0.0, curator.domain)
 
 

@@ -89,14 +89,14 @@ def test_columns_are_chosen_and_summed_through_the_gate(behind_gate):
     curator = behind_gate(X, epsilon=500.0)
     cells = Grid((2, 1, 1, 1, 1))
     mass = CoordinateMass(cells, np.zeros(5), np.zeros((2, 1), dtype=np.int64))
-    column = mass.column_of(curator.select_each(mass, cost=Fraction(1, 2)))
+    column = mass.column_of(curator.select_each(mass, share=Fraction(1, 2)))
     assert column.tolist() == [4, 2]
-    answer = curator.sums(cells, of=Picked(column[:, np.newaxis]), cost=Fraction(1, 4))
+    answer = curator.sums(cells, of=Picked(column[:, np.newaxis]), share=Fraction(1, 4))
     assert answer.sums[:, 0] / answer.counts == pytest.approx([0.8, -0.7], abs=0.01)
     with pytest.raises(InvalidInput, match="picked for 2 cells"):
-        curator.sums(Grid.whole(5), of=Picked(column[:, np.newaxis]), cost=Fraction(1, 8))
+        curator.sums(Grid.whole(5), of=Picked(column[:, np.newaxis]), share=Fraction(1, 8))
     with pytest.raises(InvalidInput, match="column 7 is picked"):
-        curator.sums(Grid.whole(5), of=Picked(np.array([[7]])), cost=Fraction(1, 8))
+        curator.sums(Grid.whole(5), of=Picked(np.array([[7]])), share=Fraction(1, 8))
     assert len(curator.transcript.charges) == 2
 
 

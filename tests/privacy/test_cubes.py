@@ -92,7 +92,7 @@ def test_empty_children_become_active_as_often_as_noise_lifts_them(behind_gate):
     curator = behind_gate(np.array([[0.9, 0.9]] * 3), epsilon=runs * 1.0)
     seen, lifted = np.zeros(5, dtype=np.int64), []
     for _ in range(runs):
-        answer = curator.sparse_histogram(cubes, cost=Fraction(1, runs), spurious=spurious)
+        answer = curator.sparse_histogram(cubes, share=Fraction(1, runs), spurious=spurious)
         seen[answer.cells] += 1
         lifted.append(len(answer.cells))
     q, tau = np.exp(-float(rate)), answer.threshold
@@ -106,15 +106,15 @@ def test_projected_cubes_through_the_gate(behind_gate):
     X = np.vstack([np.full((300, 4), 0.9), np.full((100, 4), -0.9)])
     curator = behind_gate(X, epsilon=1000.0)
     cells = Projected(Projection(np.full((1, 4), 0.25)), Cubes(1))
-    answer = curator.sparse_histogram(cells, cost=Fraction(1, 2), spurious=1e-3)
+    answer = curator.sparse_histogram(cells, share=Fraction(1, 2), spurious=1e-3)
     assert answer.cells.tolist() == [0, 1]
     assert answer.counts.tolist() == [100, 300]
     with pytest.raises(InvalidInput, match="no keys"):
         curator.sparse_histogram(
-            Projected(cells.projection, Voronoi(np.zeros((1, 1)))), cost=Fraction(1, 4), spurious=1.0
+            Projected(cells.projection, Voronoi(np.zeros((1, 1)))), share=Fraction(1, 4), spurious=1.0
         )
     with pytest.raises(InvalidInput, match="cells have 1 columns"):
-        curator.sparse_histogram(Cubes(1), cost=Fraction(1, 4), spurious=1.0)
+        curator.sparse_histogram(Cubes(1), share=Fraction(1, 4), spurious=1.0)
     assert len(curator.transcript.charges) == 1
 
 

@@ -16,11 +16,11 @@ from shoal.queries import Grid, Voronoi
 def test_nothing_is_read_when_the_budget_is_gone(behind_gate, blobs, monkeypatch):
     curator = behind_gate(blobs)
     whole = Grid.whole(2)
-    curator.histogram(whole, cost=Fraction(1))
+    curator.histogram(whole, share=Fraction(1))
     read = []
     monkeypatch.setattr(curator._source, "reduce", lambda *a: read.append(a))
     with pytest.raises(BudgetExceeded):
-        curator.histogram(whole, cost=Fraction(1, 100))
+        curator.histogram(whole, share=Fraction(1, 100))
     assert read == []
 
 
@@ -33,7 +33,7 @@ def test_the_charge_is_written_before_rows_are_read(behind_gate, blobs, monkeypa
 
     monkeypatch.setattr(curator._source, "reduce", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        curator.sums(Voronoi(np.zeros((1, 2))), cost=Fraction(1, 2))
+        curator.sums(Voronoi(np.zeros((1, 2))), share=Fraction(1, 2))
     assert curator._allowance.spent == pytest.approx(0.5, rel=1e-5)
 
 
@@ -83,9 +83,9 @@ def test_the_ledger_never_exceeds_the_budget_and_is_nearly_used_up(blobs, delta,
 
 
 @pytest.mark.parametrize("cost", [0.5, Fraction(0), Fraction(2), Fraction(-1, 2)])
-def test_costs_are_fractions_of_the_budget(behind_gate, blobs, cost):
+def test_costs_are_fractions_of_the_budget(behind_gate, blobs, share):
     with pytest.raises(InvalidBudget, match="Fraction"):
-        behind_gate(blobs).histogram(Grid.whole(2), cost=cost)
+        behind_gate(blobs).histogram(Grid.whole(2), share=share)
 
 
 def test_a_pickled_model_holds_no_rows_and_no_exact_counts(blobs):
@@ -132,7 +132,7 @@ def test_a_seed_taints_the_release(blobs):
 def test_empty_cells_are_noised_like_any_other(behind_gate):
     X = np.full((1000, 2), 0.9)
     far = Voronoi(np.array([[0.9, 0.9], [-0.9, -0.9]]))
-    counts = [behind_gate(X, seed=s).sums(far, cost=Fraction(1)).counts[1] for s in range(30)]
+    counts = [behind_gate(X, seed=s).sums(far, share=Fraction(1)).counts[1] for s in range(30)]
     assert len(set(counts)) == 30
     assert np.std(counts) > 0.5
 
@@ -142,7 +142,7 @@ def test_the_noise_has_the_spread_that_is_announced(behind_gate):
     cells = Voronoi(np.zeros((1, 2)))
     for noise, delta in [("linf", 0.0), ("laplace", 0.0), ("split", 0.0), ("gaussian", 1e-6)]:
         answers = [
-            behind_gate(X, seed=s, delta=delta).sums(cells, cost=Fraction(1), noise=noise)
+            behind_gate(X, seed=s, delta=delta).sums(cells, share=Fraction(1), noise=noise)
             for s in range(1500)
         ]
         sums = np.array([a.sums[0, 0] for a in answers])

@@ -139,9 +139,9 @@ def test_cells_of_the_image_through_the_gate(behind_gate):
     X = np.array([[0.9, 0.9]] * 30 + [[-0.9, -0.8]] * 10)
     curator = behind_gate(X, epsilon=1e6)
     cells = Projected(Projection(np.full((1, 2), 0.5)), Grid((2,)))
-    answer = curator.sums(cells, cost=Fraction(1, 2))
+    answer = curator.sums(cells, share=Fraction(1, 2))
     assert answer.counts.round(2).tolist() == [10, 30]
     chosen = curator.select(
-        ProjectedLoss(cells.projection, ClusterCost(np.array([[[-1.0]], [[1.0]]]))), cost=Fraction(1, 2)
+        ProjectedLoss(cells.projection, ClusterCost(np.array([[[-1.0]], [[1.0]]]))), share=Fraction(1, 2)
     )
     assert chosen.tolist() == [1]

@@ -144,7 +144,7 @@ def test_a_curator_without_a_guarantee_answers_nothing_else():
     allowance = Accountant(epsilon=1).reserve(NoGuarantee(), "test")
     live = LiveCurator(MemorySource(Table(ENDS), domain), domain, allowance, SeededEntropy(0))
     with pytest.raises(InvalidBudget):
-        live.histogram(Grid.whole(1), cost=Fraction(1))
+        live.histogram(Grid.whole(1), share=Fraction(1))
     rehearsal = RehearsalCurator(domain, NoGuarantee(), rows=20)
     assert rehearsal.as_published(task("orientation")).centres.tolist() == [[0.0]]
     with pytest.raises(InvalidInput, match="nothing to explain"):

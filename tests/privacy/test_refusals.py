@@ -52,7 +52,7 @@ CELLS = Voronoi(np.array([[-0.5, -0.5], [0.5, 0.5], [0.0, 0.0]]))
 def test_anchors_of_every_statistic_must_fit_the_cells(behind_gate, blobs, statistic, shape):
     curator = behind_gate(blobs)
     with pytest.raises(InvalidInput, match="anchors have shape"):
-        curator.sums(CELLS, of=statistic(np.zeros(shape)), cost=Fraction(1, 2))
+        curator.sums(CELLS, of=statistic(np.zeros(shape)), share=Fraction(1, 2))
     assert curator._allowance.spent == 0
 
 

@@ -39,7 +39,7 @@ class StartsFromARow(Lloyd):
 
     def run(self, curator):
         centres = self.rows[: self.n_clusters].copy()
-        answer = curator.sums(Voronoi(centres), cost=Fraction(1))
+        answer = curator.sums(Voronoi(centres), share=Fraction(1))
         return Clustering(centres + 0 * answer.sums, answer.counts, answer.sums, 0.0, 1, 0.0, curator.domain)
 
 
@@ -49,8 +49,8 @@ class AsksMoreWhenFull(Lloyd):
     def run(self, curator):
         n = getattr(curator, "_source", None)
         if n is not None and n.reduce(lambda chunk: chunk.n_rows, lambda a, b: a + b) > 1000:
-            curator.sums(Voronoi(np.zeros((1, 2))), cost=Fraction(1, 8))
-        answer = curator.sums(Voronoi(np.zeros((1, 2))), cost=Fraction(1, 2))
+            curator.sums(Voronoi(np.zeros((1, 2))), share=Fraction(1, 8))
+        answer = curator.sums(Voronoi(np.zeros((1, 2))), share=Fraction(1, 2))
         return Clustering(answer.sums, answer.counts, answer.sums, 0.0, 1, 0.0, curator.domain)
 
 

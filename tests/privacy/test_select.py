@@ -122,7 +122,7 @@ def test_the_gate_chooses_by_the_law_it_charges_for(behind_gate, neighbours):
     X, unit = np.array([[0.9, 0.8], [-0.4, 0.1], [0.5, -0.1]]), Unit(neighbours)
     losses = losses_of(Domain(Bounds.parse((-1, 1), 2)), X, None, SETS)
     curator = behind_gate(X, epsilon=3000.0, delta=1e-6, unit=unit)
-    draws = [int(curator.select(ClusterCost(SETS), cost=Fraction(1, 2000))[0]) for _ in range(1500)]
+    draws = [int(curator.select(ClusterCost(SETS), share=Fraction(1, 2000))[0]) for _ in range(1500)]
     law = curator.law(curator.transcript.entries[0].question)
     expected = exponential_law(losses, law.rate)
     assert np.bincount(draws, minlength=3) / 1500 == pytest.approx(expected, abs=0.06)
@@ -141,12 +141,12 @@ def test_the_gate_chooses_by_the_law_it_charges_for(behind_gate, neighbours):
 
 def test_charged_before_rows_are_read_and_recorded(behind_gate, blobs, monkeypatch):
     curator = behind_gate(blobs)
-    chosen = curator.select(ClusterCost(SETS), cost=Fraction(1, 2), n=2)
+    chosen = curator.select(ClusterCost(SETS), share=Fraction(1, 2), n=2)
     assert len(set(chosen.tolist())) == 2
     entry = curator.transcript.entries[0]
     replay = ReplayCurator(curator.transcript)
     assert replay.price(entry.question) == entry.charge
-    assert np.array_equal(replay.select(ClusterCost(SETS), cost=Fraction(1, 2), n=2), chosen)
+    assert np.array_equal(replay.select(ClusterCost(SETS), share=Fraction(1, 2), n=2), chosen)
     replay.finish()
 
     def interrupted(*_):
@@ -155,19 +155,19 @@ def test_charged_before_rows_are_read_and_recorded(behind_gate, blobs, monkeypat
 
     monkeypatch.setattr(curator._source, "reduce", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        curator.select(ClusterCost(SETS), cost=Fraction(1, 4))
+        curator.select(ClusterCost(SETS), share=Fraction(1, 4))
     with pytest.raises(BudgetExceeded):
-        curator.select(ClusterCost(SETS), cost=Fraction(1, 2))
+        curator.select(ClusterCost(SETS), share=Fraction(1, 2))
 
 
 def test_bad_questions_cost_nothing(behind_gate, blobs):
     curator = behind_gate(blobs)
     with pytest.raises(InvalidInput, match="4 of 3 candidates"):
-        curator.select(ClusterCost(SETS), cost=Fraction(1), n=4)
+        curator.select(ClusterCost(SETS), share=Fraction(1), n=4)
     with pytest.raises(InvalidInput, match="columns"):
-        curator.select(ClusterCost(np.zeros((2, 2, 3))), cost=Fraction(1))
+        curator.select(ClusterCost(np.zeros((2, 2, 3))), share=Fraction(1))
     with pytest.raises(InvalidBudget, match="Fraction"):
-        curator.select(ClusterCost(SETS), cost=0.5)
+        curator.select(ClusterCost(SETS), share=0.5)
     for wrong in (np.zeros((2, 2)), np.zeros((0, 1, 2)), np.full((1, 1, 2), np.nan)):
         with pytest.raises(InvalidInput, match="sets of shape"):
             ClusterCost(wrong)
@@ -176,5 +176,5 @@ def test_bad_questions_cost_nothing(behind_gate, blobs):
 
 def test_a_rehearsal_takes_the_first():
     curator = RehearsalCurator(Domain(Bounds.parse((-1, 1), 2)), budget_of(1.0), rows=100.0)
-    assert curator.select(ClusterCost(SETS), cost=Fraction(1), n=2).tolist() == [0, 1]
+    assert curator.select(ClusterCost(SETS), share=Fraction(1), n=2).tolist() == [0, 1]
     assert curator.transcript.charges[0].amount <= 1

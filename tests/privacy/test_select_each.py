@@ -123,7 +123,7 @@ CHOICE = OffsetCost(Voronoi(CELLS), CELLS, np.array([[[-0.5], [-0.9]], [[0.5], [
 def test_the_gate_chooses_by_the_law_it_charges_for(behind_gate, neighbours):
     X = np.array([[-0.9], [-0.8], [-0.3], [0.9], [0.2]])
     curator = behind_gate(X, epsilon=3000.0, delta=1e-6, unit=Unit(neighbours))
-    drawn = np.array([curator.select_each(CHOICE, cost=Fraction(1, 2000)) for _ in range(1500)])
+    drawn = np.array([curator.select_each(CHOICE, share=Fraction(1, 2000)) for _ in range(1500)])
     law = curator.law(curator.transcript.entries[0].question)
     losses = losses_of(curator.domain, X, None, CHOICE)
     for cell in range(2):
@@ -146,13 +146,13 @@ def test_the_gate_chooses_by_the_law_it_charges_for(behind_gate, neighbours):
 def test_charged_recorded_replayed_and_within_the_charge(behind_gate, delta):
     X = np.linspace(-1, 1, 30)[:, np.newaxis]
     curator = behind_gate(X, delta=delta)
-    chosen = curator.select_each(CHOICE, cost=Fraction(1))
+    chosen = curator.select_each(CHOICE, share=Fraction(1))
     assert chosen.shape == (2,)
     [entry] = curator.transcript.entries
     assert curator._allowance.spent == entry.charge.amount <= curator.budget.amount
     replay = ReplayCurator(curator.transcript)
     assert replay.price(entry.question) == entry.charge
-    assert np.array_equal(replay.select_each(CHOICE, cost=Fraction(1)), chosen)
+    assert np.array_equal(replay.select_each(CHOICE, share=Fraction(1)), chosen)
     # The worst row is one that a candidate is all for and the other all against.
     lost = pair_loss(curator.transcript, X, np.vstack([X, [[1.0]]]))
     assert lost.passed
@@ -162,7 +162,7 @@ def test_charged_recorded_replayed_and_within_the_charge(behind_gate, delta):
 def test_bad_questions_cost_nothing(behind_gate, blobs):
     curator = behind_gate(blobs)
     with pytest.raises(InvalidInput, match="columns"):
-        curator.select_each(CHOICE, cost=Fraction(1))
+        curator.select_each(CHOICE, share=Fraction(1))
     two = Voronoi(np.zeros((2, 2)))
     for anchors, near in [
         (np.zeros((1, 2)), np.zeros((1, 3, 2))),
@@ -179,5 +179,5 @@ def test_bad_questions_cost_nothing(behind_gate, blobs):
 
 def test_a_rehearsal_takes_the_first_of_each():
     curator = RehearsalCurator(Domain(Bounds.parse((-1, 1), 1)), budget_of(1.0), rows=100.0)
-    assert curator.select_each(CHOICE, cost=Fraction(1)).tolist() == [0, 0]
+    assert curator.select_each(CHOICE, share=Fraction(1)).tolist() == [0, 0]
     assert curator.transcript.charges[0].amount <= 1

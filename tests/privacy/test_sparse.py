@@ -153,7 +153,7 @@ def test_keys_are_the_labels_of_a_small_grid():
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_charges_of_every_unit(behind_gate, blobs, unit, delta):
     curator = behind_gate(blobs, unit=unit, delta=delta)
-    answer = curator.sparse_histogram(Grid((2**20, 2**20)), cost=Fraction(1, 2), spurious=20)
+    answer = curator.sparse_histogram(Grid((2**20, 2**20)), share=Fraction(1, 2), spurious=20)
     entry = curator.transcript.entries[0]
     rate = curator.law(entry.question).blocks[0].parameter
     pure = rate * unit.rows_apart
@@ -167,21 +167,21 @@ def test_it_is_charged_first_and_streams(behind_gate, blobs, monkeypatch):
     curator = behind_gate(blobs, chunk_rows=100, threads=3)
     whole = behind_gate(blobs)
     grid = Grid((100, 100))
-    one, other = (c.sparse_histogram(grid, cost=ONE, spurious=9) for c in (curator, whole))
+    one, other = (c.sparse_histogram(grid, share=ONE, spurious=9) for c in (curator, whole))
     assert digest(one) == digest(other)
     monkeypatch.setattr(curator._source, "reduce", lambda *_: pytest.fail("read without budget"))
     with pytest.raises(BudgetExceeded):
-        curator.sparse_histogram(grid, cost=ONE, spurious=9)
+        curator.sparse_histogram(grid, share=ONE, spurious=9)
 
 
 def test_replay_and_plain_text(behind_gate, blobs):
     curator = behind_gate(blobs, epsilon=5)
-    answer = curator.sparse_histogram(Grid((30, 30)), cost=ONE, spurious=9)
+    answer = curator.sparse_histogram(Grid((30, 30)), share=ONE, spurious=9)
     stored = {}
     transcript = from_plain(Transcript, plain(curator.transcript, stored), stored)
     assert digest(transcript) == digest(curator.transcript)
     replay = ReplayCurator(transcript)
-    again = replay.sparse_histogram(Grid((30, 30)), cost=ONE, spurious=9)
+    again = replay.sparse_histogram(Grid((30, 30)), share=ONE, spurious=9)
     replay.finish()
     assert digest(again) == digest(answer)
     assert answer.counts.min() >= answer.threshold
@@ -190,7 +190,7 @@ def test_replay_and_plain_text(behind_gate, blobs):
 
 def test_rehearsal_makes_up_few_cells():
     curator = RehearsalCurator(Domain(Bounds.parse((0, 1), 2)), budget_of(1.0), 5000.0)
-    answer = curator.sparse_histogram(Grid((2**31, 2**31)), cost=ONE, spurious=5)
+    answer = curator.sparse_histogram(Grid((2**31, 2**31)), share=ONE, spurious=5)
     assert len(answer.cells) == 1000
     assert answer.counts.sum() == pytest.approx(5000)
     assert answer.cells[-1] < 2**62
@@ -200,14 +200,14 @@ def test_refusals_spend_nothing(behind_gate, blobs):
     big = Grid((2**31, 2**31))
     curator, weighted = behind_gate(blobs), behind_gate(blobs, max_weight=2.0)
     with pytest.raises(InvalidInput, match="weights"):
-        weighted.sparse_histogram(big, cost=ONE, spurious=5)
+        weighted.sparse_histogram(big, share=ONE, spurious=5)
     with pytest.raises(InvalidInput, match="sparse histogram"):
-        curator.histogram(big, cost=ONE)
+        curator.histogram(big, share=ONE)
     with pytest.raises(InvalidInput, match="columns"):
-        curator.sparse_histogram(Grid((2, 2, 2)), cost=ONE, spurious=5)
+        curator.sparse_histogram(Grid((2, 2, 2)), share=ONE, spurious=5)
     for spurious in (0.0, -1.0, math.nan, math.inf, 1e9):
         with pytest.raises(InvalidInput, match="spurious"):
-            curator.sparse_histogram(big, cost=ONE, spurious=spurious)
+            curator.sparse_histogram(big, share=ONE, spurious=spurious)
     assert not curator.transcript.entries
     assert curator._allowance.spent == weighted._allowance.spent == 0
     with pytest.raises(InvalidInput, match=r"2\*\*62"):

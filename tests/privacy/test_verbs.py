@@ -31,18 +31,18 @@ TWO_EACH = OffsetCost(CELLS, AT, np.stack([AT, AT / 2], axis=1), 1.0)
 
 # A verb, and where it has several ways, a colon and which.
 VERBS = {
-    "histogram": lambda c, cost: c.histogram(CELLS, cost=cost),
-    "sparse_histogram": lambda c, cost: c.sparse_histogram(Grid((4, 4)), cost=cost, spurious=1.0),
-    "sums": lambda c, cost: c.sums(CELLS, cost=cost),
-    "sums: laplace": lambda c, cost: c.sums(CELLS, cost=cost, noise="laplace"),
-    "sums: split": lambda c, cost: c.sums(CELLS, cost=cost, noise="split"),
-    "sums: ball": lambda c, cost: c.sums(CELLS, of=WithCost(Offset(AT, Ball(0.5))), cost=cost),
-    "select": lambda c, cost: c.select(ClusterCost(SETS), cost=cost),
-    "select: two": lambda c, cost: c.select(ClusterCost(SETS), cost=cost, n=2),
-    "select: held": lambda c, cost: c.hold().select(HELD, cost=cost),
-    "select_each": lambda c, cost: c.select_each(TWO_EACH, cost=cost),
-    "blocks": lambda c, cost: c.blocks(5, AT, ((-1.0,) * 2, (1.0,) * 2), cost=cost),
-    "grow": lambda c, cost: c.grow((0, 1, 0), cost=cost),
+    "histogram": lambda c, share: c.histogram(CELLS, share=share),
+    "sparse_histogram": lambda c, share: c.sparse_histogram(Grid((4, 4)), share=share, spurious=1.0),
+    "sums": lambda c, share: c.sums(CELLS, share=share),
+    "sums: laplace": lambda c, share: c.sums(CELLS, share=share, noise="laplace"),
+    "sums: split": lambda c, share: c.sums(CELLS, share=share, noise="split"),
+    "sums: ball": lambda c, share: c.sums(CELLS, of=WithCost(Offset(AT, Ball(0.5))), share=share),
+    "select": lambda c, share: c.select(ClusterCost(SETS), share=share),
+    "select: two": lambda c, share: c.select(ClusterCost(SETS), share=share, n=2),
+    "select: held": lambda c, share: c.hold().select(HELD, share=share),
+    "select_each": lambda c, share: c.select_each(TWO_EACH, share=share),
+    "blocks": lambda c, share: c.blocks(5, AT, ((-1.0,) * 2, (1.0,) * 2), share=share),
+    "grow": lambda c, share: c.grow((0, 1, 0), share=share),
 }
 HALF = Fraction(1, 2)
 
@@ -53,7 +53,7 @@ def test_no_verb_that_costs_is_left_out():
     costs = {
         name
         for name, method in inspect.getmembers(Curator, inspect.isfunction)
-        if not name.startswith("_") and "cost" in inspect.signature(method).parameters
+        if not name.startswith("_") and "share" in inspect.signature(method).parameters
     }
     assert costs - {"noise_sd", "count_sd"} == {name.split(":")[0] for name in VERBS}
 
@@ -80,7 +80,7 @@ def test_a_verb_is_paid_before_rows_are_read(behind_gate, blobs, monkeypatch, ve
 @every_verb
 def test_a_verb_that_cannot_be_paid_reads_nothing_and_draws_nothing(behind_gate, blobs, monkeypatch, verb):
     curator = behind_gate(blobs)
-    curator.histogram(Grid.whole(2), cost=Fraction(1))
+    curator.histogram(Grid.whole(2), share=Fraction(1))
     touched = []
     if verb == "select: held":
         monkeypatch.setattr(BoxCount, "exact_losses", lambda *a: touched.append(a))
@@ -136,7 +136,7 @@ def test_every_row_draws_a_block_of_its_own(behind_gate):
     seen = {1.2: 0, 1.0: 0, 0.75: 0, 0.65: 0, 0.4: 0}  # all apart; two together; all together
     for seed in range(n):
         curator = behind_gate(rows, epsilon=1e6, seed=seed)
-        answer = curator.blocks(3, np.zeros((1, 1)), ((-1.0,), (1.0,)), cost=Fraction(1))
+        answer = curator.blocks(3, np.zeros((1, 1)), ((-1.0,), (1.0,)), share=Fraction(1))
         seen[min(seen, key=lambda total: abs(total - 3 * answer.means[0, 0]))] += 1
     expected = np.array([6, 6, 6, 6, 3]) * n / 27
     statistic = ((np.array(list(seen.values())) - expected) ** 2 / expected).sum()

@@ -91,9 +91,9 @@ def test_noise_is_drawn_for_the_largest_weight(behind_gate, neighbours, delta):
     how = {"epsilon": 1.0, "delta": delta, "unit": Unit(neighbours)}
     plain = behind_gate(X, **how)
     weighted = behind_gate(X, **how, max_weight=7.0)
-    cost = Fraction(1, 2)
-    assert weighted.count_sd(cost=cost) == pytest.approx(7 * plain.count_sd(cost=cost), rel=0.3)
-    assert weighted.noise_sd(cost=cost)[0] >= 6.9 * plain.noise_sd(cost=cost)[0]
+    share = Fraction(1, 2)
+    assert weighted.count_sd(share=share) == pytest.approx(7 * plain.count_sd(share=share), rel=0.3)
+    assert weighted.noise_sd(share=share)[0] >= 6.9 * plain.noise_sd(share=share)[0]
 
 
 def test_totals_are_weighted():

@@ -134,27 +134,27 @@ def test_held_curators_in_line(behind_gate, blobs):
     curator = behind_gate(blobs)
     held = curator.hold(Grid((64, 64)))
     with pytest.raises(InvalidInput, match="the one that was returned"):
-        curator.histogram(Grid.whole(2), cost=Fraction(1, 4))
+        curator.histogram(Grid.whole(2), share=Fraction(1, 4))
     fewer = held.without_nearest(np.array([0.6, 0.6]), 500)
     with pytest.raises(InvalidInput, match="the one that was returned"):
         held.without_nearest(np.zeros(2), 1)
-    count = fewer.histogram(Grid((2, 2)), cost=Fraction(9, 10))
+    count = fewer.histogram(Grid((2, 2)), share=Fraction(9, 10))
     assert count.counts == pytest.approx([500, 500, 500, 0], abs=80)
     kinds = [type(entry.question).__name__ for entry in curator.transcript]
     assert kinds == ["Hold", "WithoutNearest", "Histogram"]
-    all_rows = fewer.restored().histogram(Grid((2, 2)), cost=Fraction(1, 20))
+    all_rows = fewer.restored().histogram(Grid((2, 2)), share=Fraction(1, 20))
     assert all_rows.counts == pytest.approx([500] * 4, abs=250)
     assert all_rows.counts.sum() == pytest.approx(2000, abs=300)
     replay = ReplayCurator(curator.transcript)
     again = replay.hold(Grid((64, 64))).without_nearest(np.array([0.6, 0.6]), 500)
-    assert np.array_equal(again.histogram(Grid((2, 2)), cost=Fraction(9, 10)).counts, count.counts)
+    assert np.array_equal(again.histogram(Grid((2, 2)), share=Fraction(9, 10)).counts, count.counts)
 
 
 def test_bad_questions_cost_nothing(behind_gate, blobs):
     curator = behind_gate(blobs)
     windows = Windows(Region.whole(2), (0, 1), 4)
     with pytest.raises(InvalidInput, match="holds rows"):
-        curator.select(BoxCount(windows), cost=Fraction(1))
+        curator.select(BoxCount(windows), share=Fraction(1))
     with pytest.raises(InvalidInput, match="call hold"):
         curator.without_nearest(np.zeros(2), 1)
     for grid in (Grid((3, 4)), Grid((4,)), Grid((2**13, 2**13))):
@@ -164,11 +164,11 @@ def test_bad_questions_cost_nothing(behind_gate, blobs):
     with pytest.raises(InvalidInput, match="cannot be taken"):
         held.without_nearest(np.zeros(3), 1)
     with pytest.raises(InvalidInput, match="ask before"):
-        held.sparse_histogram(Grid((4, 4)), cost=Fraction(1), spurious=1.0)
+        held.sparse_histogram(Grid((4, 4)), share=Fraction(1), spurious=1.0)
     with pytest.raises(InvalidInput, match="other bounds"):
         held.within(Bounds.parse((0, 1), 2), Fraction(1))
     with pytest.raises(InvalidInput, match="columns"):
-        held.select(WindowSize((Windows(Region.whole(3), (0,), 2),), 5), cost=Fraction(1))
+        held.select(WindowSize((Windows(Region.whole(3), (0,), 2),), 5), share=Fraction(1))
     assert curator._allowance.spent == 0
     for wrong in (
         lambda: Windows(Region.whole(2), (), 4),

@@ -87,7 +87,7 @@ def test_a_ball_has_cylinder_noise_under_a_pure_budget(behind_gate, blobs, neigh
     centres = np.array([[-0.6, -0.6], [-0.6, 0.6], [0.6, -0.6], [0.6, 0.6]])
     of = Relative(centres, np.full((4, 2), 0.3), "ball", np.full(4, 0.5) if costs else None)
     curator = behind_gate(blobs, epsilon=2.0, unit=Unit(neighbours))
-    answer = curator.sums(Voronoi(centres), of=of, cost=Fraction(1))
+    answer = curator.sums(Voronoi(centres), of=of, share=Fraction(1))
     (charge,) = curator.transcript.charges
     assert charge.mechanism.startswith("discrete cylinder(rate=")
     assert float(charge.amount) == pytest.approx(2.0, rel=1e-5)
@@ -96,9 +96,9 @@ def test_a_ball_has_cylinder_noise_under_a_pure_budget(behind_gate, blobs, neigh
     assert answer.sum_sd**2 == pytest.approx((m + 1) * (m + 2) / 4 / e**2, rel=2e-3)
     assert answer.count_sd**2 == pytest.approx((m + 1) * (m + 2) / 3 / e**2, rel=2e-3)
     replay = ReplayCurator(curator.transcript)
-    assert np.array_equal(replay.sums(Voronoi(centres), of=of, cost=Fraction(1)).sums, answer.sums)
+    assert np.array_equal(replay.sums(Voronoi(centres), of=of, share=Fraction(1)).sums, answer.sums)
     rehearsal = RehearsalCurator(curator.domain, budget_of(2.0), 2000.0)
-    assert rehearsal.sums(Voronoi(centres), of=of, cost=Fraction(1)).sum_sd == answer.sum_sd
+    assert rehearsal.sums(Voronoi(centres), of=of, share=Fraction(1)).sum_sd == answer.sum_sd
     # A row far from its centre is cut to the ball; with its count it moves the totals by a whole radius.
     other = blobs.copy()
     other[0] = [-1.0, -1.0]

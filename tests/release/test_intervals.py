@@ -147,7 +147,7 @@ def test_offsets_from_public_anchors_are_covered(behind_gate, shape):
     for seed in range(300):
         curator = behind_gate(X, seed=seed)
         stat = WithCost(Offset(anchors, shape))
-        answer = curator.sums(Voronoi(anchors), of=stat, cost=Fraction(1))
+        answer = curator.sums(Voronoi(anchors), of=stat, share=Fraction(1))
         centres = np.clip(stat.of.anchors + answer.sums / answer.counts[:, None], -1, 1)
         errors = np.full((1, 2), 0.01)
         clustering = Clustering(centres, answer.counts, errors, answer.count_sd, 1, 0.01, curator.domain)

@@ -84,7 +84,7 @@ class ColumnSpreads:
         """Estimate bounds where some are unknown, ask once, and divide."""
         curator, share = _bounded(curator)
         d = curator.domain.n_columns
-        answer = curator.sums(Grid.whole(d), of=Squares(), cost=share)
+        answer = curator.sums(Grid.whole(d), of=Squares(), share=share)
         rows = rows_at_least(float(answer.counts[0]), answer.count_sd)
         # Too few rows to tell: as wide as the bounds.
         unknown = np.repeat([[0.0, 1.0]], d, axis=1)
@@ -115,8 +115,8 @@ class PrincipalComponents:
         d, column_scale = curator.domain.n_columns, curator.domain.column_scale
         mean, radius = _middle(curator, share * FOR_MEAN)
         of = Outer(Offset(mean[np.newaxis, :], Ball(radius)))
-        cost = share * (1 - FOR_MEAN)
-        answer = curator.sums(Grid.whole(d), of=of, cost=cost, noise=_quietest(curator, of, cost))
+        rest = share * (1 - FOR_MEAN)
+        answer = curator.sums(Grid.whole(d), of=of, share=rest, noise=_quietest(curator, of, rest))
         rows = rows_at_least(float(answer.counts[0]), answer.count_sd)
         moments = symmetric(answer.sums[0], d) / max(float(answer.counts[0]), smallest_count(answer.count_sd))
         variances, vectors = np.linalg.eigh(moments * np.multiply.outer(column_scale, column_scale))
@@ -136,12 +136,12 @@ class PrincipalComponents:
         )
 
 
-def _middle(curator: Curator, cost: Fraction) -> tuple[Array, float]:
+def _middle(curator: Curator, share: Fraction) -> tuple[Array, float]:
     """Return a noisy mean, and a radius around it that few rows are beyond."""
     d = curator.domain.n_columns
     whole = math.sqrt(d)
     of = WithCost(Offset(np.zeros((1, d)), Ball(min(whole, 1023.0))))
-    answer = curator.sums(Grid.whole(d), of=of, cost=cost, noise=_quietest(curator, of, cost))
+    answer = curator.sums(Grid.whole(d), of=of, share=share, noise=_quietest(curator, of, share))
     mean = recentre(answer.sums, answer.counts, answer.count_sd, fallback=np.zeros((1, d)))[0]
     assert answer.costs is not None
     square = float(answer.costs[0]) / max(float(answer.counts[0]), smallest_count(answer.count_sd))
@@ -150,12 +150,12 @@ def _middle(curator: Curator, cost: Fraction) -> tuple[Array, float]:
     return mean, min(max(radius, _LEAST_RADIUS, 1 / STEPS), 2 * whole, 1023.0)
 
 
-def _quietest(curator: Curator, of: RowStat, cost: Fraction) -> Noise | None:
+def _quietest(curator: Curator, of: RowStat, share: Fraction) -> Noise | None:
     """Return the law that moves a sum least, from public values."""
     if curator.budget.currency == "rho":
         return None
     laws: tuple[Noise | None, ...] = (None, "laplace")
-    return min(laws, key=lambda law: curator.noise_sd(of=of, cost=cost, noise=law)[0])
+    return min(laws, key=lambda law: curator.noise_sd(of=of, share=share, noise=law)[0])
 
 
 def _bounded(curator: Curator) -> tuple[Curator, Fraction]:

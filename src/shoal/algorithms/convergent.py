@@ -56,7 +56,7 @@ class Convergent:
         for t, cost in enumerate(growing(self.max_iter, GROWTH)):
             cells, radius = Voronoi(centres), reach(t, k, d)
             answer = curator.sums(
-                cells, of=Offset(centres, Box(radius)), cost=cost * (1 - choice), noise=self.noise
+                cells, of=Offset(centres, Box(radius)), share=cost * (1 - choice), noise=self.noise
             )
             # An empty cell's offset is nothing: its centre stays.
             offsets = recentre(answer.sums, answer.counts, answer.count_sd, np.zeros((k, d)))
@@ -65,7 +65,7 @@ class Convergent:
             if choice:
                 zone = sampling_zone(cells.centres, targets, self.n_candidates, column_scale, rng)
                 loss = OffsetCost(cells, targets, zone, 2 * radius)
-                centres = zone[np.arange(k), curator.select_each(loss, cost=cost * choice)]
+                centres = zone[np.arange(k), curator.select_each(loss, share=cost * choice)]
         spread = centre_sd(offsets, answer.counts, answer.sum_sd, answer.count_sd)
         return Clustering(
             centres=Voronoi(centres).centres,

@@ -63,13 +63,13 @@ class Genetic:
         generations = self.generations(rows.estimate, epsilon)
         rng = curator.public_rng("genetic search")
         sets = rng.uniform(-1.0, 1.0, (self.population, self.n_clusters, curator.domain.n_columns))
-        cost = search / generations
+        share = search / generations
         for generation in range(generations - 1):
-            fittest = curator.select(ClusterCost(sets), cost=cost, n=self.survivors)
+            fittest = curator.select(ClusterCost(sets), share=share, n=self.survivors)
             sets = breed(sets[fittest], self.population, MUTATION * DECAY**generation, rng)
-        best = curator.select(ClusterCost(sets), cost=cost)[0]
+        best = curator.select(ClusterCost(sets), share=share)[0]
         cells = Voronoi(sets[best])
-        answer = curator.histogram(cells, cost=for_sizes)
+        answer = curator.histogram(cells, share=for_sizes)
         return Clustering(
             centres=cells.centres,
             sizes=answer.counts,

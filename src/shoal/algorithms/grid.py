@@ -109,7 +109,7 @@ class GridSketch:
         found = min(found, _FINEST, math.floor(math.pow(most, 1 / n_columns) + 1e-9))
         return max(1, found if found**n_columns <= most else found - 1)
 
-    def ask(self, curator: Curator, n_rows: float, n_clusters: int, cost: Fraction) -> GridCounts:
+    def ask(self, curator: Curator, n_rows: float, n_clusters: int, share: Fraction) -> GridCounts:
         """Count the rows of every cell, and keep the large counts where there are too many cells to hold.
 
         Parameters
@@ -120,17 +120,17 @@ class GridSketch:
             Public or noisy number of rows: the exact one would show in the number of cells.
         n_clusters : int
             How many clusters the synopsis is for, where the rule or the filter asks.
-        cost : Fraction
+        share : Fraction
             Share of the budget.
         """
         domain = curator.domain
-        d, epsilon = domain.n_columns, effective_epsilon(curator, cost)
+        d, epsilon = domain.n_columns, effective_epsilon(curator, share)
         grid = Grid((self.side(n_rows, epsilon, d, n_clusters, _most_cells(domain)),) * d)
         if grid.n_cells <= MOST_DENSE_CELLS:
-            answer = curator.histogram(grid, cost=cost)
+            answer = curator.histogram(grid, share=share)
             return GridCounts(grid=grid, weights=answer.counts, sd=answer.sd, domain=domain, rows=n_rows)
         spurious = min(_SPURIOUS * n_clusters, _MOST_SPURIOUS)
-        kept = curator.sparse_histogram(grid, cost=cost, spurious=spurious)
+        kept = curator.sparse_histogram(grid, share=share, spurious=spurious)
         return GridCounts(
             grid=grid,
             weights=kept.counts,
@@ -147,12 +147,12 @@ def _most_cells(domain: Domain) -> int:
     return MOST_CELLS if domain.max_weight is None else MOST_DENSE_CELLS
 
 
-def effective_epsilon(curator: Curator, cost: Fraction) -> float:
+def effective_epsilon(curator: Curator, share: Fraction) -> float:
     """Return the epsilon whose Laplace noise spreads like the count noise at this cost.
 
     It is the share of epsilon itself under a pure budget, and serves the formulas under any other.
     """
-    return laplace_rate(max(curator.count_sd(cost=cost), 1e-9))  # an absurd budget has no noise left
+    return laplace_rate(max(curator.count_sd(share=share), 1e-9))  # an absurd budget has no noise left
 
 
 @dataclass(frozen=True)

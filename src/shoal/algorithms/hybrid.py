@@ -65,6 +65,6 @@ class Hybrid:
         if self.gate == "published":
             return epsilon >= smallest_epsilon(n_rows, d, k, theta)
         # Offsets from a centre that is nearly right are small, so the count's noise drops out.
-        sum_sd, _ = curator.noise_sd(cost=rest / 2, noise=self.noise)
+        sum_sd, _ = curator.noise_sd(share=rest / 2, noise=self.noise)
         refined = lloyd_error(n_rows, d, k, sum_sd**2, 0.0)
         return refined <= grid_variance(n_rows, d, k, epsilon, grid_cells(n_rows, epsilon, d, theta))

@@ -64,7 +64,7 @@ class Lloyd:
         """
         k, d = self.n_clusters, curator.domain.n_columns
         for rounds in range(7, 2, -1):
-            sum_sd, count_sd = curator.noise_sd(cost=share / rounds, noise=self.noise)
+            sum_sd, count_sd = curator.noise_sd(share=share / rounds, noise=self.noise)
             error = k * lloyd_error(n_rows, d, k, sum_sd**2, count_sd**2)
             if math.isfinite(error) and error <= MAX_TOTAL_ERROR:
                 return rounds
@@ -87,8 +87,8 @@ def noisy_lloyd(
     noise : {"linf", "laplace", "split", "gaussian"}, optional
         Law of the noise.
     """
-    for cost in costs:
-        answer = curator.sums(Voronoi(centres), cost=cost, noise=noise)
+    for share in costs:
+        answer = curator.sums(Voronoi(centres), share=share, noise=noise)
         centres = recentre(answer.sums, answer.counts, answer.count_sd, fallback=centres)
     rows = RowCount.of(curator, answer.counts.sum(), answer.count_sd * math.sqrt(len(centres)))
     return Clustering(

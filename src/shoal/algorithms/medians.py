@@ -104,7 +104,7 @@ class Medians:
         swaps, cost = min(self.n_clusters, MOST_SWAPS), rest - for_grid - for_sizes
         centres = local_swap(curator, None, candidates, begun.centres, swaps, cost, squared=False)
         cells = Voronoi(centres)
-        answer = curator.histogram(cells, cost=for_sizes)
+        answer = curator.histogram(cells, share=for_sizes)
         return replace(begun, centres=cells.centres, sizes=answer.counts, size_sd=answer.sd, n_iter=swaps)
 
     def _descend(self, curator: Curator) -> Clustering:
@@ -116,10 +116,10 @@ class Medians:
             centres = (self._on_grid if d <= MOST_COLUMNS_OF_A_GRID else self._on_coreset)(part).centres
         side, shrink = float(np.power(k, -1.0 / d)), LAST_STEP / FIRST_STEP
         visited: list[Array] = []
-        for t, cost in enumerate(portion(equal(self.max_iter), 1 - SHARE_FOR_START)):
+        for t, share in enumerate(portion(equal(self.max_iter), 1 - SHARE_FOR_START)):
             step = side * FIRST_STEP * shrink ** (t / max(self.max_iter - 1, 1))
             cells = Voronoi(centres)
-            answer = curator.sums(cells, of=Direction(centres, step), cost=cost, noise=self.noise)
+            answer = curator.sums(cells, of=Direction(centres, step), share=share, noise=self.noise)
             pull = _pull(answer)
             ways = np.divide(step * pull, column_scale, out=np.zeros_like(pull), where=column_scale > 0)
             centres = np.clip(cells.centres + ways, -1.0, 1.0)

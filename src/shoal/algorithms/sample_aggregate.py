@@ -57,21 +57,21 @@ class SampleAggregate:
         """Ask for the mean of the blocks' centres."""
         d, k = curator.domain.n_columns, self.n_clusters
         rows, rest = count_rows(curator)
-        cost = rest - SHARE_FOR_SIZES
+        share = rest - SHARE_FOR_SIZES
         pairs = [(-1.0, 1.0)] * d
         if self.ranges == "tight":
             pairs = list(self.within)
         elif self.ranges == "helper":
-            cost /= 2  # Su et al. (3): the other half estimates the range
-            pairs = [self._quantiles(curator, j, cost / d) for j in range(d)]
+            share /= 2  # Su et al. (3): the other half estimates the range
+            pairs = [self._quantiles(curator, j, share / d) for j in range(d)]
         reference = pack(k, d, curator.public_rng("centres to match to"))
         lower, upper = tuple(low for low, _ in pairs), tuple(high for _, high in pairs)
         reference = np.clip(reference, lower, upper)
         blocks = self.n_blocks(rows.estimate)
-        answer = curator.blocks(blocks, reference, (lower, upper), cost=cost, noise=self.noise)
+        answer = curator.blocks(blocks, reference, (lower, upper), share=share, noise=self.noise)
         # A block of fewer than k rows answers with public centres: then there is no noise, and no signal.
         filled = rows.at_least >= k * blocks
-        sizes = curator.histogram(Voronoi(answer.means), cost=SHARE_FOR_SIZES)
+        sizes = curator.histogram(Voronoi(answer.means), share=SHARE_FOR_SIZES)
         return Clustering(
             centres=Voronoi(answer.means).centres,
             sizes=sizes.counts,
@@ -89,6 +89,6 @@ class SampleAggregate:
         rule = math.pow(max(n_rows, 1.0), 0.4) if self.blocks == "n^0.4" else n_rows / (3 * self.n_clusters)
         return max(1, math.floor(min(rule, _MOST_BLOCKS)))
 
-    def _quantiles(self, curator: Curator, column: int, cost: Fraction) -> tuple[float, float]:
-        answer = curator.histogram(Marginal(column, _INTERVALS), cost=cost)
+    def _quantiles(self, curator: Curator, column: int, share: Fraction) -> tuple[float, float]:
+        answer = curator.histogram(Marginal(column, _INTERVALS), share=share)
         return tighten(answer.counts, answer.sd, -1.0, 1.0)

@@ -59,14 +59,14 @@ class SubCluster:
         k, d = self.n_clusters, curator.domain.n_columns
         centres = pack(k, d, curator.public_rng("starting centres"))
         rng = curator.public_rng("sub-clusters")
-        for t, cost in enumerate(growing(self.max_iter, GROWTH)):
+        for t, share in enumerate(growing(self.max_iter, GROWTH)):
             radius = reach(t, k, d)
             ways = np.stack([sub_seeds(self.internal_k, d, rng) for _ in range(k)])
             # The centre itself is a seed too, so that staying has a sub-cluster.
             ways = np.concatenate([np.zeros((k, 1, d)), ways], axis=1)
             seeds = np.clip(centres[:, np.newaxis, :] + SEED_DISTANCE * radius * ways, -1.0, 1.0)
             cells = SubCells(centres, seeds, radius)
-            answer = curator.sums(cells, of=Offset(cells.anchors, Box(radius)), cost=cost, noise=self.noise)
+            answer = curator.sums(cells, of=Offset(cells.anchors, Box(radius)), share=share, noise=self.noise)
             parts = _Parts(cells, answer)
             centres = parts.moved(self.move, rng)
         sizes = parts.counts.sum(axis=1)

@@ -123,7 +123,7 @@ class Round:
     count_sd: float
 
 
-def swap_round(curator: Curator, centres: Array, cost: Fraction, *, narrow: bool) -> tuple[Round, float]:
+def swap_round(curator: Curator, centres: Array, share: Fraction, *, narrow: bool) -> tuple[Round, float]:
     """Move centres to noisy means, and find the usual squared distance of a row.
 
     Parameters
@@ -132,7 +132,7 @@ def swap_round(curator: Curator, centres: Array, cost: Fraction, *, narrow: bool
         Answers with noise.
     centres : ndarray of shape (k, d)
         Public points of [-1, 1]^d.
-    cost : Fraction
+    share : Fraction
         Share of the budget.
     narrow : bool
         Whether to look at distances first and follow rows only as far as most of them lie. While groups may
@@ -142,16 +142,16 @@ def swap_round(curator: Curator, centres: Array, cost: Fraction, *, narrow: bool
     centres = Voronoi(centres).centres
     body: Literal["box", "ball"] = "ball" if curator.budget.currency == "rho" else "box"
     if narrow:
-        shells = curator.histogram(Shells(centres, np.ones((k, d)), "ball", EDGES), cost=cost * _LOOK)
+        shells = curator.histogram(Shells(centres, np.ones((k, d)), "ball", EDGES), share=share * _LOOK)
         distance = distance_within(shells, max(float(shells.counts.sum()), 1.0), "ball", d, _INSIDE)
         radius = _BALL * distance if body == "ball" else min(_BOX / math.sqrt(d), 1.0) * distance
-        cost *= 1 - _LOOK
+        share *= 1 - _LOOK
     else:
         distance = _FIRST_RADIUS * math.sqrt(d)
         radius = distance if body == "ball" else _FIRST_RADIUS
     reach = _REACH * distance * float(curator.domain.column_scale.max())
     of = Relative(centres, np.full((k, d), radius), body, np.full(k, reach))
-    answer = curator.sums(Voronoi(centres), of=of, cost=cost)
+    answer = curator.sums(Voronoi(centres), of=of, share=share)
     assert answer.costs is not None
     least = smallest_count(answer.count_sd)
     known, rows = (answer.counts >= least)[:, np.newaxis], np.maximum(answer.counts, least)

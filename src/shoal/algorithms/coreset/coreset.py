@@ -162,27 +162,27 @@ class CoresetSketch:
         )
 
     def _completed(
-        self, held: Curator, points: Array, weights: Sequence[int], cost: Fraction
+        self, held: Curator, points: Array, weights: Sequence[int], share: Fraction
     ) -> tuple[Array, Array, float]:
         """Add the rows that are left to the points they are nearest to."""
-        left = held.histogram(Voronoi(points), cost=cost)
+        left = held.histogram(Voronoi(points), share=share)
         return points, np.array(weights) + np.maximum(left.counts, 0.0), left.sd
 
-    def _moved(self, held: Curator, points: Array, cost: Fraction) -> tuple[Array, Array, float]:
+    def _moved(self, held: Curator, points: Array, share: Fraction) -> tuple[Array, Array, float]:
         """Move every point to the mean of all rows nearest to it; one with hardly any rows stays."""
         # As far as the cells of that many points reach in an evenly filled domain.
         reach = min(1.0, 2 * math.pow(len(points), -1 / points.shape[1]))
-        answer = held.restored().sums(Voronoi(points), of=Offset(points, Box(reach)), cost=cost)
+        answer = held.restored().sums(Voronoi(points), of=Offset(points, Box(reach)), share=share)
         shift = recentre(answer.sums, answer.counts, answer.count_sd, fallback=np.zeros_like(points))
         # One row is the least a point can stand for.
         return np.clip(points + shift, -1.0, 1.0), np.maximum(answer.counts, 1.0), answer.count_sd
 
-    def point_sd(self, curator: Curator, rows: float, cost: Fraction) -> float:
+    def point_sd(self, curator: Curator, rows: float, share: Fraction) -> float:
         """Predict the noise of a coordinate of a point, for a window that holds its share of the domain."""
         d = curator.domain.n_columns
         reach = math.pow(min(1.0, 3 / (8 * self.n_clusters)), 1 / d)
         stat = Offset(np.zeros((2, d)), Box(max(reach, 1e-3)))
-        sum_sd, _ = curator.noise_sd(of=stat, cost=cost * SHARE_FOR_MEAN)
+        sum_sd, _ = curator.noise_sd(of=stat, share=share * SHARE_FOR_MEAN)
         return sum_sd / rows
 
 

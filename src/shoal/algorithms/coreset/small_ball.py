@@ -78,7 +78,7 @@ class SmallBall:
         """The grid of these cells."""
         return Grid((self.cells,) * self.n_columns) if self.cells else None
 
-    def find(self, curator: Curator, rows: int, cost: Fraction, rng: np.random.Generator) -> Array:
+    def find(self, curator: Curator, rows: int, share: Fraction, rng: np.random.Generator) -> Array:
         """Return the centre of a small ball of about `rows` rows.
 
         Parameters
@@ -87,23 +87,23 @@ class SmallBall:
             Holds the rows that are left.
         rows : int
             How many the ball should hold.
-        cost : Fraction
+        share : Fraction
             Share of the budget.
         rng : numpy Generator
             Public randomness.
         """
         if self.search == "published":
-            region = self._published(curator, rows, cost)
+            region = self._published(curator, rows, share)
             # Section 10.4: the ball may reach over the window's edge, so the mean is of all around it.
-            return self._mean(curator, region.widened(2 * region.half_width), rows, cost)
+            return self._mean(curator, region.widened(2 * region.half_width), rows, share)
         region, stages = Region.whole(self.n_columns), 1 if self.n_columns <= 2 else 2
         for _ in range(stages):
             axes = self._axes(rng)
             # Finest first, so that a rehearsal shows the whole plan.
             sizes = tuple(Windows(region, axes, parts, self.cells) for parts in self.parts(len(axes)))
-            size = curator.select(WindowSize(sizes, rows), cost=cost * SHARE_FOR_SIZE / stages)[0]
-            region = self._place(curator, sizes[size], cost * SHARE_FOR_PLACE / stages)
-        return self._mean(curator, region, rows, cost)
+            size = curator.select(WindowSize(sizes, rows), share=share * SHARE_FOR_SIZE / stages)[0]
+            region = self._place(curator, sizes[size], share * SHARE_FOR_PLACE / stages)
+        return self._mean(curator, region, rows, share)
 
     def parts(self, n_axes: int) -> tuple[int, ...]:
         """Return the parts a column is cut in, from many to one.
@@ -128,31 +128,31 @@ class SmallBall:
             return tuple(range(self.n_columns))
         return tuple(sorted(map(int, rng.choice(self.n_columns, MOST_AXES, replace=False))))
 
-    def _published(self, curator: Curator, rows: int, cost: Fraction) -> Region:
+    def _published(self, curator: Curator, rows: int, share: Fraction) -> Region:
         radii, size = [0], 1.0
         while size < self.cells:
             radii.append(math.floor(size))
             size *= RATIO
         radii = sorted(set(radii))
-        share = cost * SHARE_FOR_SIZE
+        for_size = share * SHARE_FOR_SIZE
         loss = GoodRadius(self.cells, tuple(radii), rows, max(1, math.floor(SLACK * rows)), self.n_columns)
-        radius = radii[int(curator.select(loss, cost=share)[0])]
+        radius = radii[int(curator.select(loss, share=for_size)[0])]
         # Section 10.4: windows of four radii, two apart, so that every ball lies in one as a whole.
         finest = self.parts(self.n_columns)[0]
         parts = min(max(1, self.cells // max(1, 2 * radius)), finest)
         windows = Windows(Region.whole(self.n_columns), tuple(range(self.n_columns)), parts, self.cells)
-        return self._place(curator, windows, cost * SHARE_FOR_PLACE)
+        return self._place(curator, windows, share * SHARE_FOR_PLACE)
 
-    def _place(self, curator: Curator, windows: Windows, cost: Fraction) -> Region:
+    def _place(self, curator: Curator, windows: Windows, share: Fraction) -> Region:
         if windows.n == 1:
             return windows.at(0)
-        return windows.at(int(curator.select(BoxCount(windows), cost=cost)[0]))
+        return windows.at(int(curator.select(BoxCount(windows), share=share)[0]))
 
-    def _mean(self, curator: Curator, region: Region, rows: int, cost: Fraction) -> Array:
+    def _mean(self, curator: Curator, region: Region, rows: int, share: Fraction) -> Array:
         middle = region.middle
         anchors, reach = np.stack([middle, middle]), float(region.half_width.max())
         answer = curator.sums(
-            Inside(region), of=Offset(anchors, Box(min(reach, 2.0))), cost=cost * SHARE_FOR_MEAN
+            Inside(region), of=Offset(anchors, Box(min(reach, 2.0))), share=share * SHARE_FOR_MEAN
         )
         # Half of what was looked for: a noisy count near 0 would throw the centre anywhere.
         count = max(float(answer.counts[1]), rows / 2, 1.0)

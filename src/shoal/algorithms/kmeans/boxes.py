@@ -233,20 +233,20 @@ class Boxes:
         return sizes, variances, self.sd * math.sqrt(len(self.weights) / k)
 
 
-def tree_points(curator: Curator, cost: Fraction) -> Boxes:
+def tree_points(curator: Curator, share: Fraction) -> Boxes:
     """Grow a tree and count the rows of its boxes.
 
     Parameters
     ----------
     curator : Curator
         Answers with noise.
-    cost : Fraction
+    share : Fraction
         Share of the budget.
     """
-    return Boxes.of(count_tree(curator, cost))
+    return Boxes.of(count_tree(curator, share))
 
 
-def masked_points(curator: Curator, n_rows: float, cost: Fraction) -> Boxes:
+def masked_points(curator: Curator, n_rows: float, share: Fraction) -> Boxes:
     """Count the rows of a fine grid, and keep the cells that stand out of the noise, with signed counts.
 
     Parameters
@@ -255,10 +255,10 @@ def masked_points(curator: Curator, n_rows: float, cost: Fraction) -> Boxes:
         Answers with noise.
     n_rows : float
         Public or noisy number of rows.
-    cost : Fraction
+    share : Fraction
         Share of the budget.
     """
     d = curator.domain.n_columns
-    side = side_by_theta(n_rows, effective_epsilon(curator, cost), d, MASK_THETA)
+    side = side_by_theta(n_rows, effective_epsilon(curator, share), d, MASK_THETA)
     side = max(1, min(side, math.floor(math.pow(_MOST_CELLS, 1 / d) + 1e-9)))
-    return Boxes.of(count_masked(curator, Grid((side,) * d), cost, rows=n_rows))
+    return Boxes.of(count_masked(curator, Grid((side,) * d), share, rows=n_rows))

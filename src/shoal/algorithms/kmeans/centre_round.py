@@ -76,7 +76,7 @@ class RoundResult:
 
 
 def centre_round(
-    curator: Curator, centres: Array, spreads: Array, n_rows: float, cost: Fraction
+    curator: Curator, centres: Array, spreads: Array, n_rows: float, share: Fraction
 ) -> RoundResult:
     """Move centres to the noisy means of their rows.
 
@@ -90,16 +90,16 @@ def centre_round(
         Public guess of the standard deviation of rows around them; a common factor is estimated.
     n_rows : float
         Public or noisy number of rows.
-    cost : Fraction
+    share : Fraction
         Share of the budget.
     """
     ball = curator.budget.currency == "rho" or centres.shape[1] >= _BALL_COLUMNS
     body: Body = "ball" if ball else "box"
     centres, d = Voronoi(centres).centres, centres.shape[1]
-    look = look_share(n_rows * effective_epsilon(curator, cost))
-    shells = curator.histogram(Shells(centres, spreads, body, EDGES), cost=cost * look)
+    look = look_share(n_rows * effective_epsilon(curator, share))
+    shells = curator.histogram(Shells(centres, spreads, body, EDGES), share=share * look)
     radii = np.clip(spreads * distance_within(shells, n_rows, body, d), _LEAST_RADIUS, 2.0)
-    answer = curator.sums(Voronoi(centres), of=Relative(centres, radii, body), cost=cost * (1 - look))
+    answer = curator.sums(Voronoi(centres), of=Relative(centres, radii, body), share=share * (1 - look))
     least = smallest_count(answer.count_sd)
     known, rows = (answer.counts >= least)[:, np.newaxis], np.maximum(answer.counts, least)[:, np.newaxis]
     steps = answer.sums / rows

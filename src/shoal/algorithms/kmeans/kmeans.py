@@ -249,7 +249,7 @@ def one_mean(curator: Curator, n_clusters: int, rows: RowCount, rest: Fraction) 
         What is left of the budget.
     """
     middle = np.zeros((1, curator.domain.n_columns))
-    answer = curator.sums(Voronoi(middle), cost=rest)
+    answer = curator.sums(Voronoi(middle), share=rest)
     mean = recentre(answer.sums, answer.counts, answer.count_sd, fallback=middle)
     spread = centre_sd(mean, answer.counts, answer.sum_sd, answer.count_sd)
     sizes = np.zeros(n_clusters)

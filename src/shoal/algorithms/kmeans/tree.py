@@ -119,16 +119,16 @@ def predicted_noise(curator: Curator, n_clusters: int, rows: RowCount, rest: Fra
     return n_clusters * _sum_noise(curator, rest) / rows.at_least
 
 
-def affordable(curator: Curator, n_clusters: int, n_rows: float, cost: Fraction) -> int:
+def affordable(curator: Curator, n_clusters: int, n_rows: float, share: Fraction) -> int:
     """Return how many centres a round can tell apart: from k to six times that."""
-    per_error = n_rows / _sum_noise(curator, cost)
+    per_error = n_rows / _sum_noise(curator, share)
     return max(n_clusters, *(min(times * n_clusters, int(error * per_error)) for times, error in _OVER))
 
 
-def _sum_noise(curator: Curator, cost: Fraction) -> float:
+def _sum_noise(curator: Curator, share: Fraction) -> float:
     # Of a sum in radii, in the shape of a box of d + 1 sides: sqrt((d + 2)(d + 3) / 3) / epsilon.
     d = curator.domain.n_columns
-    return math.sqrt((d + 2) * (d + 3) / 3) / effective_epsilon(curator, cost)
+    return math.sqrt((d + 2) * (d + 3) / 3) / effective_epsilon(curator, share)
 
 
 def merge_to_k(

@@ -87,7 +87,7 @@ class Cells:
         return np.asarray(first[:, np.newaxis] + (last - first)[:, np.newaxis] * steps)
 
     def grow(
-        self, curator: Curator, direction: Direction, edges: Array, least: float, cost: Fraction
+        self, curator: Curator, direction: Direction, edges: Array, least: float, share: Fraction
     ) -> tuple[Cells, float | None]:
         """Count the slabs of large cells, and cut those cells in two.
 
@@ -101,7 +101,7 @@ class Cells:
             Where slabs meet.
         least : float
             Rows that both parts of a cell must have, by their noisy counts.
-        cost : Fraction
+        share : Fraction
             Share of the budget.
 
         Returns
@@ -116,7 +116,7 @@ class Cells:
         places = np.rint(edges * (_UNIT * STEPS)).astype(np.int64)
         coefficients = np.rint(direction.along * _UNIT).astype(np.int64)
         asked = np.where(large[:, np.newaxis], places, NO_CUT)
-        answer = curator.histogram(self.tree.below(coefficients, asked), cost=cost)
+        answer = curator.histogram(self.tree.below(coefficients, asked), share=share)
         slabs = np.where(large, edges.shape[1] + 1, 1)
         parts = np.split(answer.counts, np.cumsum(slabs)[:-1])
         noise = max(answer.sd, 1e-9) ** 2  # an absurd budget has no noise left

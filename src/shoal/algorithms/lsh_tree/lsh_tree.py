@@ -193,12 +193,12 @@ def grow_tree(curator: Curator, n_clusters: int, share: Fraction, *, noise: Nois
     d, for_leaves = curator.domain.n_columns, share * FOR_LEAVES
     levels = min(MOST_LEVELS, 1 + math.ceil(math.log2(_MOST_LEAVES * n_clusters)))
     for_level = share * FOR_LEVELS / levels
-    curator.count_sd(cost=for_level)  # refuses a budget that is too small, before any of it is spent
-    sum_sd, _ = curator.noise_sd(cost=for_leaves, noise=noise)
+    curator.count_sd(share=for_level)  # refuses a budget that is too small, before any of it is spent
+    sum_sd, _ = curator.noise_sd(share=for_leaves, noise=noise)
     rng = curator.public_rng("directions of the tree")
     along = orthogonal(min(d, levels), d, rng) * curator.domain.column_scale
 
-    root = curator.sums(Grid.whole(d), cost=share * FOR_ROOT, noise=noise)
+    root = curator.sums(Grid.whole(d), share=share * FOR_ROOT, noise=noise)
     rows = RowCount.of(curator, root.counts[0], root.count_sd)
     mean = recentre(root.sums, root.counts, root.count_sd, fallback=np.zeros((1, d)))[0]
     cells = Cells.root(d, len(along), rows.estimate)
@@ -227,7 +227,7 @@ def _sum_leaves(
     mean: Array,
     rows: RowCount,
     spread: float,
-    cost: Fraction,
+    share: Fraction,
     noise: Noise | None,
 ) -> Leaves:
     """Sum the rows of every leaf, or their offsets from the mean of all, whichever has less noise."""
@@ -236,8 +236,8 @@ def _sum_leaves(
     if curator.domain.metric is None:  # the spread is known in the columns' own scale
         near = Ball(min(_CLIP * spread * math.sqrt(d), 1023.0))
         stats.append(Offset(np.repeat(mean[np.newaxis, :], len(cells.counts), axis=0), near))
-    of = min(stats, key=lambda stat: curator.noise_sd(of=stat, cost=cost, noise=noise)[0])
-    answer = curator.sums(cells.tree, of=of, cost=cost, noise=noise)
+    of = min(stats, key=lambda stat: curator.noise_sd(of=stat, share=share, noise=noise)[0])
+    answer = curator.sums(cells.tree, of=of, share=share, noise=noise)
     # The levels and the sums have counted the same rows.
     known = zip(cells.counts, cells.variances, answer.counts, strict=True)
     both = [combine(Noisy(a, v), Noisy.of(b, answer.count_sd)) for a, v, b in known]

@@ -76,7 +76,7 @@ def grow(
     projection: Projection,
     n_levels: int,
     n_clusters: int,
-    cost: Fraction,
+    share: Fraction,
     shift: Array | None = None,
 ) -> list[Level]:
     """Split cubes of large noisy count, level by level (algorithm 1).
@@ -94,7 +94,7 @@ def grow(
         How many, fixed: each has the same share of the cost.
     n_clusters : int
         How many clusters it is for.
-    cost : Fraction
+    share : Fraction
         Share of the budget, of all levels together.
     shift : ndarray of shape (n_directions,), optional
         Of the root (algorithm 2); without it the root is the domain.
@@ -107,7 +107,7 @@ def grow(
     cubes, found = Cubes(projection.n_directions, (), shift), []
     for _ in range(n_levels):
         spurious = cubes.n_active / (2 * n_clusters * n_levels)
-        level = _active(curator, projection, cubes, cost / n_levels, spurious)
+        level = _active(curator, projection, cubes, share / n_levels, spurious)
         if not len(level.keys):
             break
         found.append(level)
@@ -115,14 +115,16 @@ def grow(
     return found
 
 
-def _active(curator: Curator, projection: Projection, cubes: Cubes, cost: Fraction, spurious: float) -> Level:
+def _active(
+    curator: Curator, projection: Projection, cubes: Cubes, share: Fraction, spurious: float
+) -> Level:
     cells = Projected(projection, cubes)
     if curator.domain.max_weight is None:
-        answer = curator.sparse_histogram(cells, cost=cost, spurious=spurious)
+        answer = curator.sparse_histogram(cells, share=share, spurious=spurious)
         keys, counts, sd = answer.cells, answer.counts, answer.sd
         most = _MOST_ACTIVE
     else:
-        held = curator.histogram(cells, cost=cost)
+        held = curator.histogram(cells, share=share)
         threshold = noise_floor(cubes.n_cells, held.sd, false_alarms=spurious)
         keys = np.flatnonzero(held.counts >= threshold)
         counts, sd, most = held.counts[keys], held.sd, max(1, _MOST_HELD >> cubes.n_columns)

@@ -104,7 +104,7 @@ class ProjectedClustering:
         if self.n_repeats == 1:
             return found[0]
         sets = ClusterCost(np.stack([each.centres for each in found]))
-        best = found[int(curator.select(sets, cost=rest * SHARE_FOR_CHOICE)[0])]
+        best = found[int(curator.select(sets, share=rest * SHARE_FOR_CHOICE)[0])]
         return replace(best, n_iter=sum(each.n_iter for each in found) + 1)
 
     def _once(self, curator: Curator, n_rows: float, fewest: float, share: Fraction) -> Clustering:
@@ -117,7 +117,7 @@ class ProjectedClustering:
         if self.route == "published":
             image = self._swapped(curator, projection, trees, costs[1], rng)
             # Algorithm 4 pays for sizes and sums apart: in many columns a count is soon drowned by noise.
-            sizes = curator.histogram(Projected(projection, Voronoi(image)), cost=costs[2])
+            sizes = curator.histogram(Projected(projection, Voronoi(image)), share=costs[2])
             spread = None
         else:
             image, sizes, spread = self._on_counts(projection, trees, n_rows, rng)
@@ -141,14 +141,14 @@ class ProjectedClustering:
         return min(n_columns, max(_FEWEST_DIRECTIONS, min(_MOST_DIRECTIONS, wanted)))
 
     def _trees(
-        self, curator: Curator, projection: Projection, cost: Fraction, rng: np.random.Generator
+        self, curator: Curator, projection: Projection, share: Fraction, rng: np.random.Generator
     ) -> list[list[Level]]:
         """Grow trees with random shifts (algorithm 2); a single one needs none."""
         p = projection.n_directions
         n_levels = levels_for(self.n_clusters, p) if self.n_levels == "auto" else self.n_levels
         shifts = [None] if self.n_shifts == 1 else list(rng.uniform(-1.0, 1.0, (self.n_shifts, p)))
         return [
-            grow(curator, projection, n_levels, self.n_clusters, cost / self.n_shifts, shift)
+            grow(curator, projection, n_levels, self.n_clusters, share / self.n_shifts, shift)
             for shift in shifts
         ]
 
@@ -157,7 +157,7 @@ class ProjectedClustering:
         curator: Curator,
         projection: Projection,
         trees: list[list[Level]],
-        cost: Fraction,
+        share: Fraction,
         rng: np.random.Generator,
     ) -> Array:
         """Choose centres among the cubes' middles by private swaps (algorithm 3)."""
@@ -167,7 +167,7 @@ class ProjectedClustering:
         start = points[rng.permutation(len(points))[:k]]
         if len(points) < k:  # the others may as well be anywhere
             start = np.concatenate([start, pack(k - len(points), p, rng)])
-        return local_swap(curator, projection, points, start, n_swaps, cost)
+        return local_swap(curator, projection, points, start, n_swaps, share)
 
     def _on_counts(
         self, projection: Projection, trees: list[list[Level]], n_rows: float, rng: np.random.Generator

@@ -31,7 +31,7 @@ class SparseRecovery:
         How many columns of a row are not zero, about.
     fewest_rows : float
         How many rows there surely are.
-    cost : Fraction
+    share : Fraction
         Share of the budget: half for the choices, half for the sums.
     noise : {"linf", "laplace", "split", "gaussian"}, optional
         Law of the noise of the sums.
@@ -64,9 +64,9 @@ class SparseRecovery:
         taken = np.empty((k, 0), dtype=np.int64)
         for _ in range(n_picked):
             mass = CoordinateMass(cells, zero, taken)
-            chosen = curator.select_each(mass, cost=self.cost / (2 * n_picked))
+            chosen = curator.select_each(mass, share=self.cost / (2 * n_picked))
             taken = np.column_stack([taken, mass.column_of(chosen)])
-        answer = curator.sums(cells, of=Picked(taken), cost=self.cost / 2, noise=self.noise)
+        answer = curator.sums(cells, of=Picked(taken), share=self.cost / 2, noise=self.noise)
         answer = with_sizes(answer, sizes)
         stay = zero[taken]
         means = recentre(answer.sums, answer.counts, answer.count_sd, fallback=stay)

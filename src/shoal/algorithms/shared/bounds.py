@@ -78,17 +78,17 @@ def estimate_bounds(curator: Curator, share: Fraction) -> Bounds:
         Share of the budget to spend, the same for every column: half on magnitudes, half on quantiles.
     """
     known = curator.domain.bounds
-    cost = share / (2 * len(known.unknown))
+    each = share / (2 * len(known.unknown))
     buckets = BUCKETS * len(known.unknown)
-    threshold = noise_floor(buckets, curator.count_sd(cost=cost), _FALSE_ALARMS)
+    threshold = noise_floor(buckets, curator.count_sd(share=each), _FALSE_ALARMS)
     pairs = list(zip(known.lower, known.upper, strict=True))
     for j in known.unknown:
-        pairs[j] = _magnitude(curator.histogram(Marginal(j, BUCKETS), cost=cost).counts, threshold)
+        pairs[j] = _magnitude(curator.histogram(Marginal(j, BUCKETS), share=each).counts, threshold)
     lost = [j for j in known.unknown if pairs[j] == _DEFAULT]
     for _ in range(_ZOOMS):
         rough = curator.within(_bounds(pairs, "rough"), Fraction(1))
         for j in known.unknown:
-            answer = rough.histogram(Marginal(j, _INTERVALS), cost=cost / _ZOOMS)
+            answer = rough.histogram(Marginal(j, _INTERVALS), share=each / _ZOOMS)
             pairs[j] = tighten(answer.counts, answer.sd, *pairs[j])
     if lost:
         warnings.warn(

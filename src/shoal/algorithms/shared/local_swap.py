@@ -20,7 +20,7 @@ def local_swap(
     candidates: Array,
     start: Array,
     n_swaps: int,
-    cost: Fraction,
+    share: Fraction,
     *,
     squared: bool = True,
 ) -> Array:
@@ -38,7 +38,7 @@ def local_swap(
         Public points to begin with.
     n_swaps : int
         How many swaps; each costs as much as the last choice.
-    cost : Fraction
+    share : Fraction
         Share of the budget, of all choices together.
     squared : bool
         Whether distances are squared, as for k-means, or not, as for k-medians.
@@ -46,9 +46,9 @@ def local_swap(
 
     def choose(loss: SwapCost | ClusterCost) -> int:
         seen = loss if projection is None else ProjectedLoss(projection, loss)
-        return int(curator.select(seen, cost=each)[0])
+        return int(curator.select(seen, share=each)[0])
 
-    each = cost / (n_swaps + 1)
+    each = share / (n_swaps + 1)
     visited = [start]
     for _ in range(n_swaps):
         swaps = SwapCost(visited[-1], candidates, squared)

@@ -79,4 +79,6 @@ def count_rows(curator: Curator, *, adaptive: bool = False) -> tuple[RowCount, F
 
 def _counted(curator: Curator, share: Fraction) -> Noisy[float]:
     everywhere = Grid.whole(curator.domain.n_columns)
-    return Noisy.of(float(curator.histogram(everywhere, cost=share).counts[0]), curator.count_sd(cost=share))
+    return Noisy.of(
+        float(curator.histogram(everywhere, share=share).counts[0]), curator.count_sd(share=share)
+    )

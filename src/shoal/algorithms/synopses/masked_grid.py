@@ -179,7 +179,7 @@ def count_masked(curator: Curator, grid: Grid, share: Fraction, rows: float) -> 
     rows : float
         Public or noisy number of rows.
     """
-    answer, epsilon = curator.histogram(grid, cost=share), effective_epsilon(curator, share)
+    answer, epsilon = curator.histogram(grid, share=share), effective_epsilon(curator, share)
     cells = stand_out(answer.counts.reshape(grid.shape), answer.sd, epsilon)
     return MaskedCounts(
         grid=grid,

@@ -112,8 +112,8 @@ def count_tree(curator: Curator, share: Fraction) -> TreeCounts:
         Share of the budget.
     """
     domain = curator.domain
-    tree = curator.grow(tree_axes(domain.column_scale), cost=share * _FOR_BOXES)
-    answer = curator.histogram(tree, cost=share * (1 - _FOR_BOXES))
+    tree = curator.grow(tree_axes(domain.column_scale), share=share * _FOR_BOXES)
+    answer = curator.histogram(tree, share=share * (1 - _FOR_BOXES))
     public = curator.n_rows
     return TreeCounts(
         tree=tree,

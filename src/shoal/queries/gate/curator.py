@@ -137,19 +137,19 @@ class Curator(ABC):
             inner.domain = replace(self.domain, max_weight=None)
         return inner
 
-    def histogram(self, partition: Partition, *, cost: Fraction) -> NoisyCounts:
+    def histogram(self, partition: Partition, *, share: Fraction) -> NoisyCounts:
         """Count the rows of every cell.
 
         Parameters
         ----------
         partition : Partition
             Public cells; every row is in one.
-        cost : Fraction
+        share : Fraction
             Share of the budget.
         """
-        return self._ask(Histogram(partition, self._portion * cost))
+        return self._ask(Histogram(partition, self._portion * share))
 
-    def sparse_histogram(self, partition: Keyed, *, cost: Fraction, spurious: float) -> SparseCounts:
+    def sparse_histogram(self, partition: Keyed, *, share: Fraction, spurious: float) -> SparseCounts:
         """Count the rows of every cell, and keep the cells whose noisy count is large.
 
         The answer has exactly the law of noise on every cell, so cells may be far more than memory holds. It
@@ -159,15 +159,15 @@ class Curator(ABC):
         ----------
         partition : Keyed
             Public cells, at most 2**62.
-        cost : Fraction
+        share : Fraction
             Share of the budget.
         spurious : float
             About how many empty cells may be kept: the more, the lower is the threshold.
         """
-        return self._ask(SparseHistogram(partition, self._portion * cost, spurious))
+        return self._ask(SparseHistogram(partition, self._portion * share, spurious))
 
     def sums(
-        self, partition: Partition, *, of: RowStat | None = None, cost: Fraction, noise: Noise | None = None
+        self, partition: Partition, *, of: RowStat | None = None, share: Fraction, noise: Noise | None = None
     ) -> NoisySums:
         """Sum a row statistic, and count rows, in every cell.
 
@@ -177,29 +177,29 @@ class Curator(ABC):
             Public cells; every row is in one.
         of : RowStat
             What is summed; the row itself if not given.
-        cost : Fraction
+        share : Fraction
             Share of the budget.
         noise : {"linf", "laplace", "split", "gaussian", "cylinder"}, optional
             The law of the noise. If not given it is Gaussian for budgets with delta; for pure ones it is a
             cylinder where values lie in a ball, and else L-infinity.
         """
-        return self._ask(Sums(partition, of or Value(), self._portion * cost, noise))
+        return self._ask(Sums(partition, of or Value(), self._portion * share, noise))
 
-    def select(self, loss: Loss, *, cost: Fraction, n: int = 1) -> npt.NDArray[np.int64]:
+    def select(self, loss: Loss, *, share: Fraction, n: int = 1) -> npt.NDArray[np.int64]:
         """Choose candidates of small loss, and return their indices in the order they were chosen.
 
         Parameters
         ----------
         loss : Loss
             Public candidates, and what a row has against each.
-        cost : Fraction
+        share : Fraction
             Share of the budget, of all choices together.
         n : int
             How many different ones; each is chosen from those that are left.
         """
-        return self._ask(Select(loss, self._portion * cost, n)).indices
+        return self._ask(Select(loss, self._portion * share, n)).indices
 
-    def select_each(self, loss: CellLoss, *, cost: Fraction) -> npt.NDArray[np.int64]:
+    def select_each(self, loss: CellLoss, *, share: Fraction) -> npt.NDArray[np.int64]:
         """Choose one candidate of small loss in every cell, and return their indices.
 
         A row has a say in its own cell only, so all cells together cost what one does.
@@ -208,10 +208,10 @@ class Curator(ABC):
         ----------
         loss : CellLoss
             Public cells with public candidates, and what a row has against each of its own cell's.
-        cost : Fraction
+        share : Fraction
             Share of the budget, of all cells together.
         """
-        return self._ask(SelectEach(loss, self._portion * cost)).indices
+        return self._ask(SelectEach(loss, self._portion * share)).indices
 
     def blocks(
         self,
@@ -219,7 +219,7 @@ class Curator(ABC):
         reference: npt.NDArray[np.float64],
         within: tuple[tuple[float, ...], tuple[float, ...]],
         *,
-        cost: Fraction,
+        share: Fraction,
         noise: Noise | None = None,
     ) -> NoisyMeans:
         """Cluster random blocks of rows, each on its own, and return the noisy mean of their centres.
@@ -232,15 +232,15 @@ class Curator(ABC):
             Public centres that a block's own are matched to.
         within : (lower, upper)
             Public range of each column that centres are clamped to.
-        cost : Fraction
+        share : Fraction
             Share of the budget.
         noise : {"linf", "laplace", "gaussian"}, optional
             The law of the noise.
         """
         lower, upper = within
-        return self._ask(BlockMeans(n_blocks, reference, lower, upper, self._portion * cost, noise))
+        return self._ask(BlockMeans(n_blocks, reference, lower, upper, self._portion * share, noise))
 
-    def grow(self, axes: tuple[int, ...], *, cost: Fraction) -> Tree:
+    def grow(self, axes: tuple[int, ...], *, share: Fraction) -> Tree:
         """Halve the domain again and again where rows are many, and return the boxes.
 
         The noise does not depend on how deep the tree may grow. Only the boxes are released: counting their
@@ -250,10 +250,10 @@ class Curator(ABC):
         ----------
         axes : tuple of int
             The column that each level halves: at most 62 levels, no column more than 20 times.
-        cost : Fraction
+        share : Fraction
             Share of the budget.
         """
-        return self._ask(Grow(axes, self._portion * cost))
+        return self._ask(Grow(axes, self._portion * share))
 
     def as_published(self, task: AsPublished) -> NotPrivate:
         """Run an algorithm as it was published, without privacy. Refused wherever a guarantee is asked for.
@@ -274,15 +274,15 @@ class Curator(ABC):
         return np.random.Generator(np.random.PCG64(self._ask(PublicSeed(label))))
 
     def noise_sd(
-        self, *, of: RowStat | None = None, cost: Fraction, noise: Noise | None = None
+        self, *, of: RowStat | None = None, share: Fraction, noise: Noise | None = None
     ) -> tuple[float, float]:
         """Return the standard deviations of a sum and of a count that `sums` would give. Free and public."""
-        question = Sums(Grid.whole(self.domain.n_columns), of or Value(), self._portion * cost, noise)
+        question = Sums(Grid.whole(self.domain.n_columns), of or Value(), self._portion * share, noise)
         return question.sd(self.law(question), self.terms)
 
-    def count_sd(self, *, cost: Fraction) -> float:
+    def count_sd(self, *, share: Fraction) -> float:
         """Return the standard deviation of a count that `histogram` would give. Free and public."""
-        question = Histogram(Grid.whole(self.domain.n_columns), self._portion * cost)
+        question = Histogram(Grid.whole(self.domain.n_columns), self._portion * share)
         return question.sd(self.law(question), self.terms)
 
     def law(self, question: Question[L, Any, Any]) -> L:
