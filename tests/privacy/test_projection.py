@@ -124,7 +124,7 @@ def test_without_the_compiler(monkeypatch):
     columns = np.array([[1.0, -0.25], [0.5, 1.0]], dtype=np.float32)
     projection = Projection(np.array([[0.5, -0.5], [1.0, 1.0], [-1e-6, 0.0]]))
     compiled = projection.apply(columns)
-    monkeypatch.setattr(kernels, "compiles", lambda: False)
+    monkeypatch.setattr(kernels.dispatch, "compiles", lambda: False)
     assert projection.apply(columns).tobytes() == compiled.tobytes()
     with pytest.raises(InvalidInput, match="for 2 columns"):
         projection.apply(columns[:1])

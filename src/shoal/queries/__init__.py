@@ -12,14 +12,15 @@ from shoal.queries.gate.transcript import Transcript
 from shoal.queries.laws.noise import Noise
 from shoal.queries.losses.cell_losses import CellLoss, OffsetCost
 from shoal.queries.losses.cluster_cost import ClusterCost, Loss
-from shoal.queries.losses.coordinate_mass import CoordinateMass, Picked
+from shoal.queries.losses.coordinate_mass import CoordinateMass
 from shoal.queries.losses.good_radius import GoodRadius
+from shoal.queries.losses.projected import ProjectedLoss
 from shoal.queries.losses.swaps import SwapCost
 from shoal.queries.losses.windows import BoxCount, HeldLoss, Windows, WindowSize
 from shoal.queries.partitions.cells import Grid, Keyed, Marginal, Partition, Voronoi
 from shoal.queries.partitions.cubes import Cubes
 from shoal.queries.partitions.hyperplanes import Hyperplanes
-from shoal.queries.partitions.projections import Projected, ProjectedLoss, Projection
+from shoal.queries.partitions.projections import Projected, Projection
 from shoal.queries.partitions.region import Inside, Region
 from shoal.queries.partitions.subcells import SubCells
 from shoal.queries.partitions.trees import Tree
@@ -35,6 +36,7 @@ from shoal.queries.questions.published import AsPublished
 from shoal.queries.questions.source import Source
 from shoal.queries.statistics.aggregates import Ball, Box, Offset, RowStat, Value, WithCost
 from shoal.queries.statistics.direction import Direction
+from shoal.queries.statistics.picked import Picked
 from shoal.queries.statistics.relative import Relative, Shells
 from shoal.queries.statistics.second_moments import Outer, Squares
 

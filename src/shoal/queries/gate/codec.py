@@ -21,20 +21,22 @@ import numpy.typing as npt
 from shoal.errors import InvalidRelease
 from shoal.queries.losses.cell_losses import CellLoss, OffsetCost
 from shoal.queries.losses.cluster_cost import ClusterCost, Loss
-from shoal.queries.losses.coordinate_mass import CoordinateMass, Picked
+from shoal.queries.losses.coordinate_mass import CoordinateMass
 from shoal.queries.losses.good_radius import GoodRadius
+from shoal.queries.losses.projected import ProjectedLoss
 from shoal.queries.losses.swaps import SwapCost
 from shoal.queries.losses.windows import BoxCount, WindowSize
 from shoal.queries.partitions.cells import Grid, Keyed, Marginal, Partition, Voronoi
 from shoal.queries.partitions.cubes import Cubes
 from shoal.queries.partitions.hyperplanes import Hyperplanes
-from shoal.queries.partitions.projections import Projected, ProjectedLoss
+from shoal.queries.partitions.projections import Projected
 from shoal.queries.partitions.region import Inside
 from shoal.queries.partitions.subcells import SubCells
 from shoal.queries.partitions.trees import Tree
 from shoal.queries.questions.base import WRITTEN_AS, Question
 from shoal.queries.statistics.aggregates import Offset, RowStat, Value, WithCost
 from shoal.queries.statistics.direction import Direction
+from shoal.queries.statistics.picked import Picked
 from shoal.queries.statistics.relative import Relative, Shells
 from shoal.queries.statistics.second_moments import Outer, Squares
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from shoal.domain import STEPS
 from shoal.errors import InvalidInput
-from shoal.queries import kernels
+from shoal.queries.kernels import dispatch
 from shoal.queries.kernels.reference import Columns, Floats, Integers, Labels
 
 FARTHEST = 16
@@ -41,7 +41,7 @@ def relative(
     most = FARTHEST * STEPS if ball else STEPS
     columns, labels, anchors, radii = _checked(columns, labels, anchors, radii)
     out = np.empty(columns.shape, dtype=np.int32)
-    if kernels.compiles():
+    if dispatch.compiles():
         _loops().relative(columns, labels, anchors, radii, most, int(ball), out)
         return out
     for rows in _blocks(columns.shape[1]):
@@ -63,7 +63,7 @@ def relative_reach(
     most = FARTHEST * STEPS
     columns, labels, anchors, radii = _checked(columns, labels, anchors, radii)
     out = np.empty(columns.shape[1], dtype=np.int64)
-    if kernels.compiles():
+    if dispatch.compiles():
         _loops().relative_reach(columns, labels, anchors, radii, most, int(ball), out)
         return out
     for rows in _blocks(columns.shape[1]):
@@ -80,7 +80,7 @@ def relative_cost(
     weights = np.ones(len(columns)) if metric is None else np.ascontiguousarray(metric, dtype=np.float64)
     reaches = np.ascontiguousarray(reaches, dtype=np.int64)
     out = np.empty(columns.shape[1], dtype=np.int32)
-    if kernels.compiles():
+    if dispatch.compiles():
         _loops().relative_cost(columns, labels, anchors, reaches, weights, out)
         return out
     for rows in _blocks(columns.shape[1]):
@@ -102,7 +102,7 @@ def tree_keys(columns: Columns, axes: tuple[int, ...], column_bits: int) -> Inte
     columns = np.ascontiguousarray(columns, dtype=np.float32)
     shifts = [column_bits - 1 - axes[:level].count(axis) for level, axis in enumerate(axes)]
     keys = np.zeros(columns.shape[1], dtype=np.int64)
-    if kernels.compiles():
+    if dispatch.compiles():
         levels, bits = np.array(axes, dtype=np.int64), np.array(shifts, dtype=np.int64)
         _loops().tree_keys(columns, levels, bits, keys)
         return keys
@@ -113,7 +113,7 @@ def tree_keys(columns: Columns, axes: tuple[int, ...], column_bits: int) -> Inte
 
 
 def _loops() -> ModuleType:
-    return kernels.compiled_loops("compiled_relative")
+    return dispatch.compiled_loops("compiled_relative")
 
 
 def _blocks(n: int) -> list[slice]:

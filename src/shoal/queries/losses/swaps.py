@@ -10,8 +10,7 @@ import numpy.typing as npt
 from shoal._typing import Array, Integers
 from shoal.domain import STEPS, Chunk, to_steps
 from shoal.errors import InvalidInput
-from shoal.queries import kernels
-from shoal.queries.kernels import reference
+from shoal.queries.kernels import dispatch, reference
 from shoal.queries.losses.cluster_cost import WIDTH
 from shoal.queries.partitions.cells import Columns, Metric
 
@@ -131,9 +130,9 @@ def swap_costs(
     squared : bool
         Otherwise |x - s| is scaled, not its square.
     """
-    if not kernels.compiles():
+    if not dispatch.compiles():
         return reference.swap_costs(columns, centres, candidates, metric, scale, width, shares, squared)
-    loops = kernels.compiled_loops("compiled_swaps")
+    loops = dispatch.compiled_loops("compiled_swaps")
     k, m = len(centres), len(candidates)
     shared, extra = np.zeros(m, dtype=np.int64), np.zeros((k, m), dtype=np.int64)
     parts = np.empty(0, dtype=np.int32) if shares is None else np.ascontiguousarray(shares, dtype=np.int32)

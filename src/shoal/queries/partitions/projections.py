@@ -12,12 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal._typing import Array
-from shoal.domain import STEPS, Chunk, to_steps
+from shoal.domain import STEPS, to_steps
 from shoal.errors import InvalidInput
-from shoal.queries import kernels
-from shoal.queries.kernels import reference
-from shoal.queries.losses.cluster_cost import Loss
-from shoal.queries.losses.windows import HeldLoss
+from shoal.queries.kernels import dispatch, reference
 from shoal.queries.partitions.cells import Columns, Keyed, Labels, Metric, Partition
 
 # Products of two lattice values are multiples of 2^-40: up to this they add up exactly in 53 bits.
@@ -105,9 +102,9 @@ class Projection:
         """Return the image of each row of a chunk, rounded toward zero."""
         if len(columns) != self.n_columns:
             raise InvalidInput(f"the map is for {self.n_columns} columns; the table has {len(columns)}")
-        if not kernels.compiles():
+        if not dispatch.compiles():
             return reference.project(columns, self.matrix)
-        loops = kernels.compiled_loops("compiled_projection")
+        loops = dispatch.compiled_loops("compiled_projection")
         image = np.empty((self.n_directions, columns.shape[1]), dtype=np.float32)
         table = np.ascontiguousarray(columns, dtype=np.float32)
         loops.project(table, self.matrix, np.empty((self.n_directions, loops.ROWS)), image)
@@ -165,51 +162,6 @@ class Projected:
     def describe(self) -> str:
         """Say the partition in a few words."""
         return f"{self.partition.describe()}, {self.projection.describe()}"
-
-
-@dataclass(frozen=True, eq=False)
-class ProjectedLoss:
-    """A loss of the image of a projection.
-
-    Parameters
-    ----------
-    projection : Projection
-        The map.
-    loss : Loss
-        Candidates in [-1, 1]^n_directions, and what an image has against each. It must add up over rows: a
-        `HeldLoss` need not, and is charged by rules of its own, which nobody could tell from outside.
-    """
-
-    projection: Projection
-    loss: Loss
-
-    def __post_init__(self) -> None:
-        if isinstance(self.loss, HeldLoss):
-            raise InvalidInput(
-                f"{self.loss.describe()}: a loss of held rows cannot be projected; ask it as it is"
-            )
-        if self.loss.n_columns != self.projection.n_directions:
-            raise InvalidInput(
-                f"candidates have {self.loss.n_columns} columns; the image has {self.projection.n_directions}"
-            )
-
-    @property
-    def n_candidates(self) -> int:
-        """How many there are to choose from."""
-        return self.loss.n_candidates
-
-    @property
-    def n_columns(self) -> int:
-        """The columns of the table it is for."""
-        return self.projection.n_columns
-
-    def exact_losses(self, chunk: Chunk, metric: Metric) -> npt.NDArray[np.int64]:  # noqa: ARG002 - as others
-        """Return the loss of every candidate over the images of the rows of a chunk."""
-        return self.loss.exact_losses(Chunk(self.projection.apply(chunk.columns), chunk.weights), None)
-
-    def describe(self) -> str:
-        """Say the loss in a few words."""
-        return f"{self.loss.describe()}, {self.projection.describe()}"
 
 
 def orthogonal(n_directions: int, n_columns: int, rng: np.random.Generator) -> Array:

@@ -13,12 +13,12 @@ from shoal.domain import Chunk
 from shoal.errors import InvalidInput
 from shoal.mechanisms import Entropy
 from shoal.queries.laws.noise import Noise, NoiseLaw
-from shoal.queries.losses.coordinate_mass import Picked
 from shoal.queries.partitions.cells import Partition, check_dense
 from shoal.queries.questions.answers import NoisySums
 from shoal.queries.questions.base import SHARE, Additive, close, shaped, whole
 from shoal.queries.questions.terms import Terms
 from shoal.queries.statistics.aggregates import RowStat
+from shoal.queries.statistics.picked import Picked
 
 
 @dataclass(frozen=True, eq=False)
