@@ -20,7 +20,9 @@ from shoal.queries import (
 from shoal.queries.gate.codec import digest, from_plain
 from shoal.release.certificate import SHARED, Certificate
 from shoal.release.coreset import CoresetRelease, Part, coreset_files
-from shoal.release.files import ARRAYS, read_npz, to_files
+from shoal.release.files import ARRAYS, TABLE, read_npz, to_files
+from shoal.release.folder import FORMAT
+from shoal.release.formats import NOT_STATED, same_numbers, upgraded
 from shoal.release.release import Release
 from shoal.release.synopsis import SynopsisRelease, synopsis_files
 
@@ -28,8 +30,13 @@ from shoal.release.synopsis import SynopsisRelease, synopsis_files
 _CLOSE = 1e-6
 
 
-def check_copies(release: Release | SynopsisRelease | CoresetRelease, files: Mapping[str, bytes]) -> str:
-    """Check that every file says what the release says, by writing them anew."""
+def check_copies(
+    release: Release | SynopsisRelease | CoresetRelease, files: Mapping[str, bytes], written: int = FORMAT
+) -> str:
+    """Check that every file says what the release says, by writing them anew.
+
+    Those of an older format are worded otherwise: of them numbers are compared.
+    """
     if isinstance(release, Release):
         anew = to_files(release)
     elif isinstance(release, SynopsisRelease):
@@ -39,12 +46,14 @@ def check_copies(release: Release | SynopsisRelease | CoresetRelease, files: Map
     if differ := sorted(set(anew) ^ set(files)):
         raise InvalidRelease(f"{', '.join(differ)}: there, but should not be, or the other way round")
     for name, data in anew.items():
-        if name != ARRAYS and data != files[name]:
+        if written == FORMAT and name != ARRAYS and data != files[name]:
             raise InvalidRelease(f"{name} does not say what {ARRAYS}, the transcript and the certificate say")
-    ours, theirs = read_npz(anew[ARRAYS]), read_npz(files[ARRAYS])
+    if written < FORMAT and not same_numbers(files, anew):
+        raise InvalidRelease(f"{TABLE} does not have the numbers of {ARRAYS}")
+    ours, theirs = read_npz(anew[ARRAYS]), read_npz(upgraded(files)[ARRAYS])
     if ours.keys() != theirs.keys() or not all(_same(ours[n], theirs[n]) for n in ours):
         raise InvalidRelease(f"{ARRAYS} holds other arrays than the release has")
-    return f"{len(files)} files say the same"
+    return f"{len(files)} files say the same" if written == FORMAT else f"numbers of format {written} agree"
 
 
 def check_charges(transcript: Transcript) -> str:
@@ -133,8 +142,8 @@ def check_errors(release: Release, again: Release) -> str:
     return "standard errors and intervals follow from the noise of the answers"
 
 
-def check_certificate(release: Release | SynopsisRelease | Part) -> str:
-    """Check what the certificate states against the transcript."""
+def check_certificate(release: Release | SynopsisRelease | Part, written: int = FORMAT) -> str:
+    """Check what the certificate states against the transcript, as far as its format states it."""
     certificate = release.certificate
     info = lookup(certificate.algorithm, REGISTRY if isinstance(release, Release) else SYNOPSES)
     issued = Certificate.issue(
@@ -147,13 +156,19 @@ def check_certificate(release: Release | SynopsisRelease | Part) -> str:
     )
     if missing := [name for name in issued.versions if not certificate.versions.get(name)]:
         raise InvalidRelease(f"the versions of {', '.join(missing)} are not stated")
-    # Wording that a later registry may improve, and what was installed then.
+    # Wording that a later registry may improve, what was installed then, and parameters that came later.
     issued = replace(
-        issued, paper=certificate.paper, condition=certificate.condition, versions=certificate.versions
+        issued,
+        paper=certificate.paper,
+        condition=certificate.condition,
+        versions=certificate.versions,
+        parameters={k: v for k, v in issued.parameters.items() if k in certificate.parameters},
     )
     if isinstance(release, Release):
         issued = release.stated_on(issued)
     for field in fields(certificate):
+        if field.name in NOT_STATED.get(written, ()):
+            continue
         said, true = getattr(certificate, field.name), getattr(issued, field.name)
         if digest(said) != digest(true):
             raise InvalidRelease(f"it states {field.name} as {said}; the transcript says {true}")

@@ -21,12 +21,13 @@ from shoal.errors import InvalidInput, InvalidRelease
 from shoal.queries import Transcript
 from shoal.queries.gate.codec import Arrays, digest, from_plain, plain
 from shoal.release.certificate import Certificate
-from shoal.release.files import ARRAYS, CERTIFICATE, TEXT, TRANSCRIPT, read_npz, write_npz
-from shoal.release.folder import FORMAT, dumps, loads, read_folder, write_folder
+from shoal.release.files import ARRAYS, CERTIFICATE, CORESET, TEXT, TRANSCRIPT, read_npz, write_npz
+from shoal.release.folder import FORMAT, dumps, loads, write_folder
+from shoal.release.formats import read_release
 from shoal.release.geojson import to_geojson
 from shoal.release.places import PlacesRelease, run_again
 
-CORESET, POINTS, POINT_MAP = "coreset.json", "coreset.csv", "coreset.geojson"
+POINTS, POINT_MAP = "coreset.csv", "coreset.geojson"
 _NOTE = (
     "Points with weights, in the table's own units: each stands for about so many rows near it. Costs and "
     "groups computed from them are free. The weights are positive."
@@ -193,7 +194,7 @@ class CoresetRelease(PlacesRelease):
         folder : path
             Where it was saved.
         """
-        return coreset_from_files(read_folder(folder))
+        return coreset_from_files(read_release(folder))
 
     def _rows(self) -> list[dict[str, Any]]:
         names = [f"{name}_" if name in ("point", "weight") else name for name in self.names]

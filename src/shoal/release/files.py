@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from shoal.release.release import Release
 
 SUMMARY, ARRAYS, TABLE, MAP = "release.json", "release.npz", "centres.csv", "centres.geojson"
+SYNOPSIS, CORESET = "synopsis.json", "coreset.json"  # instead of the summary
 TRANSCRIPT, CERTIFICATE, TEXT = "transcript.json", "certificate.json", "certificate.txt"
 NAMES = (SUMMARY, ARRAYS, TABLE, MAP, TRANSCRIPT, CERTIFICATE, TEXT)
 
@@ -78,8 +79,6 @@ def from_files(files: Mapping[str, bytes]) -> dict[str, Any]:
     certificate = loads(files[CERTIFICATE], CERTIFICATE)
     if not isinstance(summary, dict) or not isinstance(certificate, dict):
         raise InvalidRelease(f"{SUMMARY} or {CERTIFICATE} does not hold one record")
-    if summary.get("format") != FORMAT:
-        raise InvalidRelease(f"{SUMMARY} has format {summary.get('format')!r}; this Shoal reads {FORMAT}")
     domain = from_plain(Domain, summary.get("schema"))
     k, d = _shape(arrays, domain)
     interval_shapes = {"centre_low": (k, d), "centre_high": (k, d), "size_low": (k,), "size_high": (k,)}

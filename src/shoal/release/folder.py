@@ -15,7 +15,9 @@ from typing import Any
 from shoal.errors import InvalidInput, InvalidRelease
 
 FORMAT = 3
-"""Raised with every change to the files or their words, since `verify` writes them anew and compares."""
+"""Raised with every change to the files or their words, since `verify` writes them anew and compares.
+
+Older ones are read too: `formats.py`."""
 
 MANIFEST = "manifest.json"
 _NOTE = (
@@ -105,8 +107,9 @@ def read_manifest(folder: Path) -> dict[str, str]:
     """Return the hash of every file of a release, or say what is wrong with its manifest."""
     check_format(folder)
     data = read_file(folder, MANIFEST)
-    hashes = loads(data, MANIFEST).get("files")
-    if not isinstance(hashes, dict) or data != _manifest(hashes):
+    manifest = loads(data, MANIFEST)
+    hashes = manifest.get("files")
+    if not isinstance(hashes, dict) or data != _manifest(hashes, manifest["format"]):
         raise InvalidRelease(f"{MANIFEST} is not as it was written")
     if outside := [name for name in hashes if Path(name).name != name]:
         raise InvalidRelease(f"{MANIFEST} lists {outside[0]!r}, which is not in the folder")
@@ -127,15 +130,16 @@ def check_format(folder: Path) -> str:
         raise InvalidRelease(f"there is no release at {folder}: a folder is wanted")
     manifest = loads(read_file(folder, MANIFEST), MANIFEST)
     found = manifest.get("format") if isinstance(manifest, dict) else None
-    if type(found) is not int or found != FORMAT:
+    if type(found) is not int or not 1 <= found <= FORMAT:
         raise InvalidRelease(
-            f"{folder} is written in format {found!r}; this Shoal reads {FORMAT}: use the one that wrote it"
+            f"{folder} is written in format {found!r}; this Shoal reads 1 to {FORMAT}: use the one that "
+            "wrote it"
         )
     return f"format {found}"
 
 
-def _manifest(hashes: dict[str, str]) -> bytes:
-    return dumps({"format": FORMAT, "note": _NOTE, "files": hashes}).encode()
+def _manifest(hashes: dict[str, str], number: int = FORMAT) -> bytes:
+    return dumps({"format": number, "note": _NOTE, "files": hashes}).encode()
 
 
 def read_file(folder: Path, name: str) -> bytes:

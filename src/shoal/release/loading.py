@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from shoal.release.coreset import CORESET, CoresetRelease
+from shoal.release.coreset import CoresetRelease
+from shoal.release.files import CORESET, SYNOPSIS
 from shoal.release.release import Release
-from shoal.release.synopsis import SYNOPSIS, SynopsisRelease
+from shoal.release.synopsis import SynopsisRelease
 
 
 def load(folder: str | os.PathLike[str]) -> Release | SynopsisRelease | CoresetRelease:

@@ -14,7 +14,8 @@ from shoal.queries import Transcript
 from shoal.release.certificate import NOISE_ALONE, Certificate, column_names
 from shoal.release.doubts import Doubt, doubts
 from shoal.release.files import from_files, to_files
-from shoal.release.folder import read_folder, write_folder
+from shoal.release.folder import write_folder
+from shoal.release.formats import read_release
 from shoal.release.intervals import Intervals, intervals_of
 
 
@@ -144,7 +145,7 @@ class Release:
         folder : path
             Where it was saved.
         """
-        return cls(**from_files(read_folder(folder)))
+        return cls(**from_files(read_release(folder)))
 
     def __repr__(self) -> str:
         k, budget = len(self.sizes), self.transcript.budget.describe()

@@ -18,11 +18,11 @@ from shoal.errors import InvalidInput, InvalidRelease
 from shoal.queries import Transcript
 from shoal.queries.gate.codec import Arrays, from_plain, plain
 from shoal.release.certificate import Certificate
-from shoal.release.files import ARRAYS, CERTIFICATE, TEXT, TRANSCRIPT, read_npz, write_npz
-from shoal.release.folder import FORMAT, dumps, loads, read_folder, write_folder
+from shoal.release.files import ARRAYS, CERTIFICATE, SYNOPSIS, TEXT, TRANSCRIPT, read_npz, write_npz
+from shoal.release.folder import FORMAT, dumps, loads, write_folder
+from shoal.release.formats import read_release
 from shoal.release.places import PlacesRelease, run_again, whole_number
 
-SYNOPSIS = "synopsis.json"
 _NOTE = (
     "Noisy counts of rows in boxes over the bounds. release.npz holds them: counts; cells, the flat places "
     "(first column slowest) of the cells of a grid that were kept or stand out, where not all are; lower and "
@@ -125,7 +125,7 @@ class SynopsisRelease(PlacesRelease):
         folder : path
             Where it was saved.
         """
-        return synopsis_from_files(read_folder(folder))
+        return synopsis_from_files(read_release(folder))
 
     def __repr__(self) -> str:
         held, all_cells, kind = self.synopsis.n_held, self.synopsis.n_cells, self.synopsis.facts()["kind"]

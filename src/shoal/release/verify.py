@@ -20,11 +20,12 @@ from shoal.release.checks import (
     check_errors,
     replay,
 )
-from shoal.release.coreset import CORESET, CoresetRelease, coreset_from_files
-from shoal.release.files import NAMES, from_files
+from shoal.release.coreset import CoresetRelease, coreset_from_files
+from shoal.release.files import CORESET, NAMES, SYNOPSIS, from_files
 from shoal.release.folder import MANIFEST, check_format, check_hash, check_listing, read_file, read_manifest
+from shoal.release.formats import format_of, upgraded
 from shoal.release.release import Release
-from shoal.release.synopsis import SYNOPSIS, SynopsisRelease, synopsis_from_files
+from shoal.release.synopsis import SynopsisRelease, synopsis_from_files
 
 NOTE = (
     "This shows integrity, not authorship: the files are whole and fit together, but anyone can write files "
@@ -154,10 +155,11 @@ def _checks(folder: Path) -> Iterator[Check]:
             check, _ = _try(f"file {name}", check_hash, name, data, (hashes or {}).get(name))
         yield check
     check, release = _try("contents", _contents, files)
+    written = _try("format", format_of, files)[1]
     yield check
     if release is None:
         return
-    yield _try("copies", check_copies, release, files)[0]
+    yield _try("copies", check_copies, release, files, written)[0]
     parts = release.parts if isinstance(release, CoresetRelease) else (release,)
     for i, part in enumerate(parts):
         of = f" of table {i}" if len(parts) > 1 else ""
@@ -171,10 +173,11 @@ def _checks(folder: Path) -> Iterator[Check]:
             yield check
         if again is not None:
             yield _try("errors", check_errors, part, again)[0]
-        yield _try(f"certificate{of}", check_certificate, part)[0]
+        yield _try(f"certificate{of}", check_certificate, part, written)[0]
 
 
 def _contents(files: dict[str, bytes]) -> Release | SynopsisRelease | CoresetRelease:
+    files = upgraded(files)
     if SYNOPSIS in files:
         return synopsis_from_files(files)
     if CORESET in files:
