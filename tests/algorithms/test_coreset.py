@@ -202,7 +202,7 @@ def test_a_noisy_number_of_rows_warns_with_the_smallest_epsilon(blobs):
 @pytest.mark.filterwarnings("ignore::shoal.errors.MostlyNoise")
 def test_the_same_however_rows_are_cut_and_ordered(behind_gate, blobs, columns):
     rows = np.column_stack([blobs, blobs[:, 0] * blobs[:, 1]])[:, :columns]
-    whole = CoresetKMeans(2, epsilon=1.0, bounds=(-1, 1))._plan()[1]
+    whole = CoresetKMeans(2, epsilon=1.0, bounds=(-1, 1))._choose(weighted=False)[1]
     found = [
         whole.run(behind_gate(table, chunk_rows=cut, threads=threads)).centres.tobytes()
         for table, cut, threads in ((rows, 65_536, 1), (rows, 300, 2), (rows[::-1].copy(), 77, 1))

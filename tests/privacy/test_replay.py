@@ -28,7 +28,8 @@ def test_replay_is_bit_identical(member, delta, behind_gate):
     bounds = Bounds.not_known(member.columns) if model.bounds is None else model.bounds
     how = {"epsilon": model.epsilon, "delta": delta, "bounds": bounds, "n_rows": model.n_rows}
     public = {"scaling": model.scaling, "missing": model.missing, "unit": model._unit()}
-    algorithm = with_bounds(model._plan()[1], Bounds.parse(bounds, member.columns, None))
+    algorithm = model._rehearsed(model._choose(weighted=False)[1])
+    algorithm = with_bounds(algorithm, Bounds.parse(bounds, member.columns, None))
     replays(algorithm, behind_gate(rows, **how, **public), rows)
 
 

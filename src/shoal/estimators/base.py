@@ -1,11 +1,11 @@
-"""What all private k-means estimators share: the fit, and the scikit-learn contract."""
+"""What all private k-means estimators share: what a fit leaves, and the scikit-learn contract."""
 
 from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,12 +13,12 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from shoal.accounting import Approx, Pure
-from shoal.algorithms import Algorithm, with_bounds
+from shoal.algorithms import Algorithm, Clustering, with_bounds
 from shoal.domain import Chunk, Domain
 from shoal.errors import ExactScore, MostlyNoise
-from shoal.estimators.fitting import PrivateEstimator
+from shoal.estimators.fitting import FitPlan, PrivateEstimator
 from shoal.estimators.labels import cells_of
-from shoal.queries import Voronoi
+from shoal.queries import Curator, Transcript, Voronoi
 from shoal.release import Release
 from shoal.sources import open_like
 
@@ -103,52 +103,29 @@ class PrivateKMeans(
     def _algorithm(self, budget: Pure | Approx) -> Algorithm:
         """Check the algorithm's own parameters and return it."""
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002 - scikit-learn's
-        """Find the groups of a table, privately.
+    def _run(self, plan: FitPlan, curator: Curator) -> Clustering:
+        return with_bounds(plan.algorithm, plan.domain.bounds).run(curator)
 
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_rows, n_columns), path or FileTable
-            Numbers, booleans and categories of declared levels; missing and infinite cells are allowed. A
-            path names a file, a folder or a pattern, which is streamed.
-        y : ignored
-            For pipelines.
-        sample_weight : array-like of shape (n_rows,) or str, optional
-            Weights of the rows, clipped to [0, `max_weight`], or the column that holds them.
-
-        Returns
-        -------
-        self
-            The fitted model.
-        """
-        budget, algorithm = self._plan()
-        clustering, answered = self._behind_gate(
-            X,
-            sample_weight,
-            budget,
-            lambda curator: with_bounds(algorithm, curator.domain.bounds).run(curator),
-        )
-        certificate = self._certificate(algorithm, clustering.domain, answered)
-        self.release_ = Release.of(clustering, certificate, answered.transcript)
+    def _keep(self, found: Clustering, transcript: Transcript) -> None:
+        self.release_ = Release.of(found, self.certificate_, transcript)
         self.certificate_ = self.release_.certificate
         self.cluster_centers_ = self.release_.centres
-        self.cluster_sizes_ = np.maximum(clustering.sizes, 0.0)
+        self.cluster_sizes_ = np.maximum(found.sizes, 0.0)
         self.merged_into_ = self.release_.merged_into
-        self.n_iter_ = clustering.n_iter
-        if clustering.curve is not None:
-            self.cost_curve_ = clustering.curve
+        self.n_iter_ = found.n_iter
+        if found.curve is not None:
+            self.cost_curve_ = found.curve
         elif hasattr(self, "cost_curve_"):  # of an earlier fit
             del self.cost_curve_
-        if not clustering.predicted_sd <= 0.5:
+        if not found.predicted_sd <= 0.5:
             warnings.warn(
-                f"the noise of a centre is predicted at {clustering.predicted_sd:.2g} half widths of the "
+                f"the noise of a centre is predicted at {found.predicted_sd:.2g} half widths of the "
                 "bounds, so the answer is mostly noise: raise epsilon, use fewer clusters or tighter bounds",
                 MostlyNoise,
-                stacklevel=2,
+                stacklevel=3,
             )
         for doubt in self.release_.doubts:
-            warnings.warn(doubt.text, doubt.category, stacklevel=2)
-        return self
+            warnings.warn(doubt.text, doubt.category, stacklevel=3)
 
     def predict(self, X: Any) -> npt.NDArray[np.int32]:
         """Return the nearest centre of each row. The labels are for the data holder's own use.

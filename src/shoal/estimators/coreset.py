@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Self, Unpack
+from typing import Any, Unpack
 
-from shoal.accounting import Approx, Pure, budget_of
+from shoal.accounting import Approx, Pure
 from shoal.algorithms import SHARE_FOR_BOUNDS, Algorithm
 from shoal.algorithms.coreset.coreset import STRENGTH, CoresetSketch, smallest_epsilon
 from shoal.algorithms.coreset.coreset import CoresetKMeans as KMeansAlgorithm
 from shoal.algorithms.coreset.coreset import PrivateCoreset as CoresetAlgorithm
 from shoal.algorithms.coreset.small_ball import Search
+from shoal.algorithms.synopses.coreset import Coreset
 from shoal.errors import InfeasibleEpsilon
 from shoal.estimators.base import PrivateKMeans
 from shoal.estimators.fitting import PrivateEstimator
 from shoal.estimators.parameters import Common, check_choice, check_count, is_whole
+from shoal.queries import Transcript
 from shoal.release.coreset import CoresetRelease, Part
 
 
@@ -80,34 +82,14 @@ class PrivateCoreset(PrivateEstimator):
         self.strength = strength
         self.refine = refine
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002 - scikit-learn's
-        """Find the points of a coreset, privately.
+    def _keep(self, found: Coreset, transcript: Transcript) -> None:
+        self.release_ = CoresetRelease((Part(found, self.certificate_, transcript),))
 
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_rows, n_columns), path or FileTable
-            As in :meth:`shoal.CoresetKMeans.fit`.
-        y : ignored
-            For pipelines.
-        sample_weight : array-like of shape (n_rows,) or str, optional
-            Weights of the rows, clipped to [0, `max_weight`], or the column that holds them. A row is kept
-            with the probability of its share of the largest.
+    def _algorithm(self, budget: Pure | Approx) -> CoresetAlgorithm:
+        return CoresetAlgorithm(_sketch(self, budget))
 
-        Returns
-        -------
-        self
-            The fitted model.
-        """
-        budget = budget_of(self.epsilon, self.delta)
-        algorithm = CoresetAlgorithm(_sketch(self, budget))
-        coreset, answered = self._behind_gate(X, sample_weight, budget, algorithm.run)
-        self.certificate_ = self._certificate(algorithm, coreset.domain, answered)
-        self.release_ = CoresetRelease((Part(coreset, self.certificate_, answered.transcript),))
-        return self
-
-    def _algorithm(self, budget: Pure | Approx) -> KMeansAlgorithm:
-        """Check the parameters, and return what finds groups on such points: `explain` tells their errors."""
-        sketch = _sketch(self, budget)
+    def _rehearsed(self, algorithm: CoresetAlgorithm) -> KMeansAlgorithm:
+        sketch = algorithm.sketch
         return KMeansAlgorithm(sketch.n_clusters, sketch.search, sketch.strength, sketch.refine)
 
 

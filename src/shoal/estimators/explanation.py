@@ -12,7 +12,7 @@ import numpy as np
 from shoal.accounting import Charge, NoGuarantee
 from shoal.algorithms import with_bounds
 from shoal.algorithms.kmeans.kmeans import USUAL_GROUPS
-from shoal.domain import Domain, Schema, Unit
+from shoal.domain import Schema
 from shoal.domain.schema import Field
 from shoal.errors import InvalidInput, MostlyNoise
 from shoal.estimators.coreset import PrivateCoreset
@@ -100,29 +100,19 @@ def explain(model: PrivateEstimator, columns: Sequence[str] | Schema, rows: floa
     """
     if not rows > 0:
         raise InvalidInput(f"rows is {rows!r}; give a guess above 0, such as 1e6")
-    budget, algorithm = model._plan()
-    if isinstance(budget, NoGuarantee):
+    schema = columns if isinstance(columns, Schema) else Schema(tuple(map(Field, columns)))
+    plan = model._plan(schema, model._unit(), weighted=schema.weight is not None)
+    domain, bounds = plan.domain, plan.domain.bounds
+    if isinstance(plan.budget, NoGuarantee):
         raise InvalidInput(
             "there is nothing to explain: it is not private, and has no guarantee and no budget"
         )
+    algorithm: Any = model._rehearsed(plan.algorithm)
     if hasattr(algorithm, "n_starts"):  # no search is worth its time on imagined counts
         algorithm = replace(algorithm, n_starts=1)
     if getattr(algorithm, "n_clusters", None) == "auto":  # imagined counts show no groups
         algorithm = replace(algorithm, n_clusters=USUAL_GROUPS, counted=True)
-    schema = columns if isinstance(columns, Schema) else Schema(tuple(map(Field, columns)))
-    bounds = schema.bounds(model.bounds)
-    unit = Unit(model.neighbours, model.max_rows, model.unit)
-    domain = Domain(
-        bounds,
-        model.scaling,
-        model.missing,
-        unit,
-        schema.names,
-        max_weight=model.max_weight if schema.weight is not None else None,
-        schema=schema,
-    )
-    budget = model._settle(budget, domain)
-    curator = RehearsalCurator(domain, budget, rows, n_rows=model.n_rows)
+    curator = RehearsalCurator(domain, plan.budget, rows, n_rows=model.n_rows)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MostlyNoise)
         clustering = with_bounds(algorithm, bounds).run(curator)
@@ -136,8 +126,8 @@ def explain(model: PrivateEstimator, columns: Sequence[str] | Schema, rows: floa
     return Explanation(
         algorithm=info.name,
         status=info.status.value,
-        budget=budget.describe(),
-        risk=risk_sentence(budget),
+        budget=plan.budget.describe(),
+        risk=risk_sentence(plan.budget),
         charges=curator.transcript.charges,
         rows=float(rows),
         centre_error={name: float(error) for name, error in zip(column_names(domain), errors, strict=True)},

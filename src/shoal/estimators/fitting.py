@@ -1,17 +1,20 @@
-"""What every private fit does before and around its algorithm: checks, the budget, the gate."""
+"""The one fit path: checks and a plan from public values, the budget, the gate, the certificate."""
 
 from __future__ import annotations
 
 import warnings
+from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from dataclasses import dataclass
+from typing import Any, Self
 
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from shoal.accounting import Approx, Budget, Charge, Pure, budget_of
-from shoal.algorithms import AlgorithmInfo, lookup
-from shoal.domain import STEPS, Domain, Unit
+from shoal.algorithms import Algorithm, AlgorithmInfo, lookup
+from shoal.algorithms.shared.clustering import check
+from shoal.domain import STEPS, Domain, Schema, Unit
 from shoal.errors import InvalidInput, WeakDelta
 from shoal.estimators.parameters import (
     CommonParameters,
@@ -26,17 +29,27 @@ from shoal.queries import Curator, LiveCurator, Transcript
 from shoal.release import Certificate
 from shoal.sources import open_table
 
-T = TypeVar("T")
-
 # Sums are kept in 64-bit integers with two bits to spare for noise.
 _MOST_ROWS = 2**62 // STEPS
 
 
-class Answered(NamedTuple):
-    """What came out of the gate: the transcript, and whether nobody can predict its noise."""
+@dataclass(frozen=True)
+class FitPlan:
+    """What a fit will do, decided by public values alone: `fit` carries it out, `explain` rehearses it.
 
-    transcript: Transcript
-    private_entropy: bool
+    Parameters
+    ----------
+    budget : Budget
+        What is spent at most; it may promise more than was asked for.
+    domain : Domain
+        The columns, their bounds, whom it protects, and the largest weight.
+    algorithm : object
+        What is run, with its own parameters checked.
+    """
+
+    budget: Budget
+    domain: Domain
+    algorithm: Any
 
 
 class PrivateEstimator(CommonParameters, BaseEstimator):  # type: ignore[misc]
@@ -47,49 +60,84 @@ class PrivateEstimator(CommonParameters, BaseEstimator):  # type: ignore[misc]
     on_charge: Callable[[Charge], None] | None = None
     """Told of every charge before the work it pays for; set it to show progress."""
 
-    def _behind_gate(
-        self, X: Any, sample_weight: Any, budget: Budget, run: Callable[[Curator], T]
-    ) -> tuple[T, Answered]:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002 - scikit-learn's
+        """Learn from the rows of a table, privately.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_columns), path or FileTable
+            Numbers, booleans and categories of declared levels; missing and infinite cells are allowed. A
+            path names a file, a folder or a pattern, which is streamed.
+        y : ignored
+            For pipelines.
+        sample_weight : array-like of shape (n_rows,) or str, optional
+            Weights of the rows, clipped to [0, `max_weight`], or the column that holds them.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
         # All that can be wrong is found here, before a row is read or anything is spent.
-        unit = self._unit()
-        self._check_n_rows(budget, weighted=sample_weight is not None)
-        entropy = entropy_for(self)
-        threads = self._threads()
-        max_weight = self._max_weight(sample_weight)
+        unit, entropy, threads = self._unit(), entropy_for(self), self._threads()
         table = open_table(X, levels=self.levels, unit=self.unit, weights=sample_weight, bounds=self.bounds)
         validate_data(self, table.blank(), skip_check_array=True)
-        bounds = table.schema.bounds(self.bounds)
-        domain = Domain(
-            bounds, self.scaling, self.missing, unit, table.names, max_weight=max_weight, schema=table.schema
-        )
-        budget = self._settle(budget, domain)
-        accountant = accountant_for(self, budget)
-        label = f"{type(self).__name__}.fit"
-        with accountant.reserve(budget, label, unit) as allowance, saying_what_was_spent(allowance):
+        plan = self._plan(table.schema, unit, weighted=sample_weight is not None)
+        accountant, label = accountant_for(self, plan.budget), f"{type(self).__name__}.fit"
+        reserved = accountant.reserve(plan.budget, label, plan.domain.unit)
+        with reserved as allowance, saying_what_was_spent(allowance):
             # Which rows of a person are kept is drawn anew for every fit.
             key = public_seed(entropy) if self.unit is not None else 0
-            source = table.source(domain, key=key, threads=threads)
+            source = table.source(plan.domain, key=key, threads=threads)
             curator = LiveCurator(
-                source, domain, allowance, entropy, n_rows=self.n_rows, progress=self.on_charge
+                source, plan.domain, allowance, entropy, n_rows=self.n_rows, progress=self.on_charge
             )
-            found = run(curator)
-        return found, Answered(curator.transcript, entropy.private)
-
-    def _certificate(self, algorithm: Any, domain: Domain, answered: Answered) -> Certificate:
-        return Certificate.issue(
+            found = self._run(plan, curator)
+        self.certificate_ = Certificate.issue(
             self._info(),
-            answered.transcript,
-            domain,
-            algorithm=algorithm,
-            private_entropy=answered.private_entropy,
+            curator.transcript,
+            found.domain,  # with the bounds as they turned out
+            algorithm=plan.algorithm,
+            private_entropy=entropy.private,
             shared=self.budget is not None,
         )
+        self._keep(found, curator.transcript)
+        return self
 
+    @abstractmethod
     def _algorithm(self, budget: Pure | Approx) -> Any:
         """Check the algorithm's own parameters and return it."""
-        raise NotImplementedError
 
-    def _plan(self) -> tuple[Budget, Any]:
+    @abstractmethod
+    def _keep(self, found: Any, transcript: Transcript) -> None:
+        """Make the fitted attributes of what was found; nothing else goes into them."""
+
+    def _run(self, plan: FitPlan, curator: Curator) -> Any:
+        """Run what is planned."""
+        return plan.algorithm.run(curator)
+
+    def _rehearsed(self, algorithm: Any) -> Algorithm:
+        """Return what finds groups with an algorithm: `explain` tells their errors."""
+        found: Algorithm = algorithm
+        return found
+
+    def _plan(self, schema: Schema, unit: Unit, *, weighted: bool) -> FitPlan:
+        """Check all parameters that matter to the promise, for a table of this schema."""
+        budget, algorithm = self._choose(weighted=weighted)
+        self._check_n_rows(budget, weighted=weighted)
+        domain = Domain(
+            schema.bounds(self.bounds),
+            self.scaling,
+            self.missing,
+            unit,
+            schema.names,
+            max_weight=self._max_weight() if weighted else None,
+            schema=schema,
+        )
+        check(algorithm, domain)  # now, and not when bounds have been paid for
+        return FitPlan(self._settle(budget, domain), domain, algorithm)
+
+    def _choose(self, *, weighted: bool) -> tuple[Budget, Any]:  # noqa: ARG002 - for those that know none
         """Check the parameters that the budget and the algorithm are made of, and return both."""
         budget = budget_of(self.epsilon, self.delta)
         return budget, self._algorithm(budget)
@@ -105,13 +153,13 @@ class PrivateEstimator(CommonParameters, BaseEstimator):  # type: ignore[misc]
     def _unit(self) -> Unit:
         return unit_for(self)
 
-    def _max_weight(self, sample_weight: Any) -> float | None:
-        if sample_weight is not None and self.max_weight is None:
+    def _max_weight(self) -> float:
+        if self.max_weight is None:
             raise InvalidInput(
                 "sample_weight needs max_weight: noise is drawn for the largest weight a row may have, so it "
                 "must be public, and not be read off the weights; larger ones are clipped to it"
             )
-        return None if sample_weight is None else self.max_weight
+        return self.max_weight
 
     def _check_n_rows(self, budget: Budget, *, weighted: bool) -> None:
         if self.n_rows is None:

@@ -107,7 +107,6 @@ class KMeans(PrivateKMeans):
         )
 
     def _settle(self, budget: Budget, domain: Domain) -> Budget:
-        KMeansAlgorithm(self.n_clusters).check(domain)  # before bounds are paid for
         # Beside fits with delta a shared accountant counts all as rho, where a pure epsilon would be dear.
         if isinstance(budget, Approx) and self.budget is None and domain.n_columns <= CUT_COLUMNS:
             return Pure(budget.epsilon)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 from shoal.accounting import Budget, NoGuarantee, budget_of
 from shoal.algorithms import AlgorithmInfo, lookup
@@ -24,22 +24,18 @@ class PublishedToo(PrivateKMeans):
     allow_unproven: bool
     max_iter: int
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Find the groups of a table; see :meth:`shoal.estimators.base.PrivateKMeans.fit`."""
-        if self.published and sample_weight is not None:
-            raise InvalidInput("published=True knows no weights: leave sample_weight out")
-        return super().fit(X, y, sample_weight)
-
     def _info(self) -> AlgorithmInfo:
         return lookup(f"{self._registered}-published") if self.published else super()._info()
 
-    def _plan(self) -> tuple[Budget, Any]:
+    def _choose(self, *, weighted: bool) -> tuple[Budget, Any]:
         if not self.published:
             if self.allow_unproven:
                 raise InvalidInput("allow_unproven=True goes with published=True only: this one is proven")
-            return super()._plan()
+            return super()._choose(weighted=weighted)
         # What is not private has nothing to do with a budget; epsilon only says how noisy it is.
         noisiness = float(budget_of(self.epsilon, self.delta).epsilon) / 2
+        if weighted:
+            raise InvalidInput("published=True knows no weights: leave sample_weight out")
         wrong = {
             "allow_unproven=True is wanted": not self.allow_unproven,
             "it cannot draw on a shared budget, whose promise it would break": self.budget is not None,

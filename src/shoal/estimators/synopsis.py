@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from typing import Any, Literal, Self, Unpack
+from typing import Literal, Unpack
 
-from shoal.accounting import Approx, Pure, budget_of
+from shoal.accounting import Approx, Pure
 from shoal.algorithms import SYNOPSES, AlgorithmInfo, lookup
 from shoal.algorithms.grid import GridSketch, Resolution
 from shoal.algorithms.grid import GridSynopsis as GridAlgorithm
+from shoal.algorithms.synopses.boxes import BoxCounts
 from shoal.algorithms.synopses.groups import GroupsOn, MakesSynopsis
 from shoal.algorithms.synopses.masked_grid import MASK_THETA
 from shoal.algorithms.synopses.masked_grid import MaskedGridSynopsis as MaskedAlgorithm
@@ -17,6 +18,7 @@ from shoal.algorithms.synopses.privtree import PrivTreeSynopsis as TreeAlgorithm
 from shoal.errors import MostlyNoise
 from shoal.estimators.fitting import PrivateEstimator
 from shoal.estimators.parameters import Common, check_count
+from shoal.queries import Transcript
 from shoal.release.synopsis import SynopsisRelease
 
 
@@ -27,40 +29,20 @@ class PrivateSynopsis(PrivateEstimator):
     often as you like and at no further cost.
     """
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002 - scikit-learn's
-        """Count the rows of a table in boxes, privately.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_rows, n_columns), path or FileTable
-            As in :meth:`shoal.GridKMeans.fit`.
-        y : ignored
-            For pipelines.
-        sample_weight : array-like of shape (n_rows,) or str, optional
-            Weights of the rows, clipped to [0, `max_weight`], or the column that holds them.
-
-        Returns
-        -------
-        self
-            The fitted model.
-        """
-        budget = budget_of(self.epsilon, self.delta)
-        algorithm = self._algorithm(budget).sketch
-        synopsis, answered = self._behind_gate(X, sample_weight, budget, algorithm.run)
-        self.certificate_ = self._certificate(algorithm, synopsis.domain, answered)
-        self.release_ = SynopsisRelease(synopsis, self.certificate_, answered.transcript)
-        if said := synopsis.warning():
-            warnings.warn(said, MostlyNoise, stacklevel=2)
-        return self
+    def _keep(self, found: BoxCounts, transcript: Transcript) -> None:
+        self.release_ = SynopsisRelease(found, self.certificate_, transcript)
+        if said := found.warning():
+            warnings.warn(said, MostlyNoise, stacklevel=3)
 
     @abstractmethod
     def _synopsis(self, n_clusters: int) -> MakesSynopsis:
         """Check the synopsis's own parameters and return what makes it."""
 
-    def _algorithm(self, budget: Pure | Approx) -> GroupsOn:  # noqa: ARG002 - as of the other estimators
-        """Check the parameters, and return what finds groups on it: `explain` tells their errors."""
-        k = check_count(self.n_clusters, "n_clusters")
-        return GroupsOn(k, self._synopsis(k))
+    def _algorithm(self, budget: Pure | Approx) -> MakesSynopsis:  # noqa: ARG002 - as of the others
+        return self._synopsis(check_count(self.n_clusters, "n_clusters"))
+
+    def _rehearsed(self, algorithm: MakesSynopsis) -> GroupsOn:
+        return GroupsOn(check_count(self.n_clusters, "n_clusters"), algorithm)
 
     def _info(self) -> AlgorithmInfo:
         return lookup(self._registered, SYNOPSES)

@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from shoal._typing import Array
-from shoal.algorithms.shared.clustering import Algorithm, Clustering, Sketched
+from shoal.algorithms.shared.clustering import Algorithm, Clustering
 from shoal.domain import Bounds
 from shoal.domain.magnitude import BUCKETS, edges
 from shoal.errors import MostlyNoise
@@ -48,8 +48,6 @@ class WithPrivateBounds:
 
     def run(self, curator: Curator) -> Clustering:
         """Estimate, then run."""
-        if isinstance(self.algorithm, Sketched):  # or it would refuse when the bounds are paid for
-            self.algorithm.sketch.check(curator.domain)
         bounds = estimate_bounds(curator, self.share)
         return self.algorithm.run(curator.within(bounds, 1 - self.share))
 

@@ -50,21 +50,12 @@ class Clustering:
     merged_into: Integers | None = None
 
 
-class Sketch(Protocol):
-    """How something is made that centres are found on."""
+@runtime_checkable
+class Checks(Protocol):
+    """What can refuse a domain: an algorithm, or how something is made that centres are found on."""
 
     def check(self, domain: Domain) -> None:
         """Refuse what cannot work, from public values, before anything is spent."""
-        ...
-
-
-@runtime_checkable
-class Sketched(Protocol):
-    """An algorithm whose sketch can be checked before anything is spent."""
-
-    @property
-    def sketch(self) -> Sketch:
-        """How it is made."""
         ...
 
 
@@ -74,3 +65,18 @@ class Algorithm(Protocol):
     def run(self, curator: Curator) -> Clustering:
         """Ask the curator, and turn its answers into centres."""
         ...
+
+
+def check(algorithm: object, domain: Domain) -> None:
+    """Let an algorithm, or what it sketches the rows with, refuse a domain before anything is spent.
+
+    Parameters
+    ----------
+    algorithm : object
+        What is to be run.
+    domain : Domain
+        The public facts of the table; bounds may be unknown.
+    """
+    for part in (algorithm, getattr(algorithm, "sketch", None)):
+        if isinstance(part, Checks):
+            part.check(domain)
