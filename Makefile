@@ -8,7 +8,7 @@ BIN    := $(VENV)/bin
 # More for pytest: make test PYTEST="--durations=15 tests/sources"
 PYTEST ?=
 
-.PHONY: demo test test-matrix spark lint docs docs-serve release-check bench clean
+.PHONY: demo test test-fast coverage test-matrix matrix spark lint docs docs-serve release-check bench clean
 
 demo: $(VENV)/.plot
 	$(BIN)/shoal demo
@@ -16,18 +16,28 @@ demo: $(VENV)/.plot
 test: lint $(VENV)/.test
 	$(BIN)/python -m pytest -n auto $(PYTEST)
 
+# What is done in a minute and a half; the slow rest is marked by what it was measured to take.
+test-fast: $(VENV)/.test
+	$(BIN)/python -m pytest -n auto -m "not slow" $(PYTEST)
+
+# Which lines of Python no test runs (compiled kernels are not seen). A target of its own: tracing slows the tests.
+coverage: $(VENV)/.test
+	$(BIN)/python -m pytest -n auto --cov=shoal --cov-report=term:skip-covered $(PYTEST)
+
 # Old and new libraries, on every Python that is found; an environment each. MATRIX="--python 3.12 --set oldest" for some.
 MATRIX ?=
+matrix: test-matrix
 test-matrix:
 	$(PYTHON) .ci/matrix.py $(MATRIX)
 
 # For the tests that run on Spark; they want a Java runtime.
 spark: $(VENV)/.spark
 
-lint: $(VENV)/.lint
+lint: $(VENV)/.lint $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy --config-file tests/mypy.ini
 	$(BIN)/lint-imports
 
 # The site, in site/; nothing in it is fetched from elsewhere. Links that lead nowhere are errors (not with --quiet).

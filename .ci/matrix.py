@@ -29,7 +29,7 @@ SUITES = ("tests/sources", "tests/estimators", "tests/privacy", "-m", "not slow"
 SHOWN = ("numpy", "scipy", "scikit-learn", "numba", "pandas", "polars", "pyarrow", "narwhals")
 
 # Only we run these, so nothing is promised of old ones.
-TOOLS = ("pytest", "pytest-xdist", "hypothesis", "opendp", "playwright")
+TOOLS = ("pytest", "pytest-xdist", "pytest-cov", "hypothesis", "opendp", "playwright")
 
 # Wheels for a Python appear later than our floors; these are the first that have one.
 FIRST_WHEELS = {

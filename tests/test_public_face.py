@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests import zoo
 
 import shoal
+import zoo
 from shoal.estimators.docstrings import entries, section
 
 FIRST = zoo.first_of_each([*zoo.MODELS, *zoo.SYNOPSES, *zoo.STEPS])

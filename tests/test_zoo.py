@@ -33,6 +33,7 @@ REFUSED = {"noise": {"cylinder"}}
 # --- Of everything in the zoo.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("member", RELEASED, ids=str)
 def test_its_release_verifies_and_is_the_same_when_it_was_saved(member, tmp_path):
     member.fitted.release_.save(tmp_path / "one")
@@ -44,6 +45,7 @@ def test_its_release_verifies_and_is_the_same_when_it_was_saved(member, tmp_path
     assert (tmp_path / "one" / MANIFEST).read_bytes() == (tmp_path / "two" / MANIFEST).read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("member", ALL, ids=str)
 def test_it_is_the_same_when_it_was_pickled(member):
     model = member.fitted
@@ -56,6 +58,7 @@ def test_it_is_the_same_when_it_was_pickled(member):
         assert np.array_equal(model.transform(rows), again.transform(rows))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("member", RELEASED, ids=str)
 def test_it_is_explained_without_a_row(member):
     names = [f"x{i}" for i in range(member.columns)]

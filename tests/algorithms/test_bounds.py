@@ -60,6 +60,7 @@ def test_only_unknown_columns_are_paid_for(behind_gate):
     assert set(asked) == {1}
 
 
+@pytest.mark.slow
 def test_without_bounds_a_fit_pays_a_tenth_for_them():
     model = DPLloyd(2, epsilon=5.0, random_state=3).fit(table())
     charges = model.certificate_.charges

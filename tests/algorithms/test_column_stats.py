@@ -19,6 +19,7 @@ ALGORITHMS = [ColumnSpreads(), PrincipalComponents(1), PrincipalComponents(2)]
 STATS = [Squares(), Outer(Offset(np.full((1, 2), 0.25), Ball(1.5)))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ALGORITHMS, ids=repr)
 @pytest.mark.parametrize("bounds", [(-1, 1), Bounds.not_known(2)])
 @pytest.mark.parametrize("delta", [0.0, 1e-6])

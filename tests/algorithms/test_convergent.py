@@ -47,6 +47,7 @@ def test_the_reach_of_a_round_shrinks():
     assert reach(400, 10**9, 1) > 1 / STEPS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 @pytest.mark.parametrize("scaling", ["bounds", "none"])
 def test_it_finds_the_groups(delta, scaling, blobs):

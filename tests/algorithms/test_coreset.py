@@ -121,6 +121,7 @@ EDGES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EDGES)
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 @pytest.mark.filterwarnings("ignore::shoal.errors.MostlyNoise")

@@ -54,6 +54,7 @@ FAMILY = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("public", [False, True])
 @pytest.mark.parametrize("name", FAMILY)
 def test_an_infeasible_epsilon_is_warned_of_and_answered(name, public, blobs):
@@ -72,6 +73,7 @@ def test_an_infeasible_epsilon_is_warned_of_and_answered(name, public, blobs):
     assert explain(model, ["a", "b"], rows=len(blobs)).mostly_noise
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FAMILY)
 def test_a_feasible_one_is_not(name, blobs):
     # Two rows a pair of groups and a large epsilon: a baseline needs it.
@@ -105,6 +107,7 @@ MEASURED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MEASURED)
 def test_distance_is_in_the_units_that_were_asked_for(name):
     # Metres across far outweigh degrees up in their own units; by their bounds it is the other way round.

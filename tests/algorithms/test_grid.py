@@ -88,6 +88,7 @@ def test_the_improved_gate_opens_earlier(behind_gate):
     assert asked == [False, True]
 
 
+@pytest.mark.slow
 def test_known_orderings(behind_gate):
     # Su et al., figure 1, S1: EUGkM far below DPLloyd at epsilon 0.5; KCCM's extra centres do not save it.
     X = s1_like()
@@ -158,6 +159,7 @@ def test_equations_fit_together():
         assert min(around) == around[1]
 
 
+@pytest.mark.slow
 def test_predicted_error_of_a_round_is_what_is_measured(behind_gate):
     # Equal groups at known places: (6) with the law's own variances against many answers.
     X = np.repeat([[-0.45, -0.45], [0.45, 0.45]], 500, axis=0)

@@ -94,6 +94,7 @@ def test_the_certificate_says_what_was_chosen():
     assert "2 columns, 3 groups" in model.certificate_.notes[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [KMeans, TreeKMeans, SwapLloyd])
 @pytest.mark.parametrize(
     "table",
@@ -306,6 +307,7 @@ def apart(n, d, k, seed, spread=0.06):
     return np.clip(centres[rng.integers(0, k, n)] + rng.normal(0, spread, (n, d)), -1, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [2, 4])
 @pytest.mark.parametrize("k", [3, 5, 8])
 def test_groups_that_lie_apart_are_counted(behind_gate, d, k):
@@ -388,6 +390,7 @@ def test_auto_is_refused_before_anything_is_spent(make, how, says):
     assert budget.spent == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("d", "n", "epsilon"), [(2, 5000, 0.5), (6, 20_000, 1.0)])
 def test_intervals_cover_given_the_assignment(d, n, epsilon):
     X, _ = groups(n, d, 4)

@@ -18,6 +18,7 @@ ROUTES = ["synopsis", "coreset", "swap", "gradient"]
 WANT = np.array([[-0.6, -1.2], [0.6, -1.2], [-0.6, 1.2], [0.6, 1.2]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("route", ROUTES)
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 @pytest.mark.parametrize("scaling", ["bounds", "none"])
@@ -44,6 +45,7 @@ def test_far_rows_pull_less_than_at_means(route):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("route", ROUTES)
 def test_a_release_verifies_and_costs_the_budget(route, tmp_path, blobs):
     model = KMedians(3, epsilon=2.0, bounds=(-1, 1), route=route).fit(blobs)
@@ -91,6 +93,7 @@ def test_noise_of_a_pull_does_not_grow_with_the_columns_under_zcdp(behind_gate):
     assert few == pytest.approx(many, rel=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("route", ROUTES)
 @pytest.mark.parametrize(
     "table",
@@ -115,6 +118,7 @@ def test_too_little_budget_is_warned_of_from_public_values(route, n_rows, blobs)
             )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("route", ["swap", "gradient"])
 def test_no_question_loses_more_than_it_is_charged(route):
     # The registry's own audits take the route for few columns.

@@ -274,6 +274,7 @@ def test_bad_parameters_spend_nothing(how, words):
     assert budget.spent == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_centres_of_few_columns_are_found_in_many(delta, tmp_path):
     # Text: 300 words, three topics of four words each, a row has about four.
@@ -304,6 +305,7 @@ def test_more_columns_than_there_are_cannot_be_picked():
     assert error(model, centres) < 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "how", [{"route": "published", "n_repeats": 2, "n_shifts": 2}, {"sparsity": 1}], ids=str
 )

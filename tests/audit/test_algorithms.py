@@ -30,6 +30,7 @@ SURE = 1 - 1e-6
 CASES = [(0.5, "alone"), (1.0, "empty"), (3.0, "corner")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("epsilon", "name"), CASES)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_neighbours_cannot_be_told_apart(algorithm, epsilon, name):
@@ -38,6 +39,7 @@ def test_neighbours_cannot_be_told_apart(algorithm, epsilon, name):
     assert found.passed, found.detail
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_no_question_loses_more_than_it_is_charged_on_any_canary(algorithm, epsilon):
@@ -46,6 +48,7 @@ def test_no_question_loses_more_than_it_is_charged_on_any_canary(algorithm, epsi
     assert found.passed, found.detail
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_noise_runs_and_models_are_what_they_should_be(algorithm, epsilon):
@@ -102,6 +105,7 @@ def test_a_step_that_keeps_something_does_not_replay(monkeypatch):
     assert not audit_replay(step, rows, seed=0).passed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("algorithm", OTHER_WAYS)
 def test_other_questions(algorithm, epsilon):
@@ -111,6 +115,7 @@ def test_other_questions(algorithm, epsilon):
         assert found.passed, found.detail
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 @pytest.mark.parametrize("member", [m for m in zoo.SYNOPSES if m.kind is not PrivateCoreset], ids=str)
 @pytest.mark.filterwarnings("ignore::shoal.errors.MostlyNoise")
@@ -125,6 +130,7 @@ def test_a_synopsis(member, delta):
         assert found.what == ("1 of 2 questions" if member.kind is PrivTreeSynopsis else "2 of 2 questions")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("search", ["windows", "published"])
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
@@ -143,6 +149,7 @@ def test_a_coreset(search, neighbours, delta):
         assert found.true > 0.02 * found.charged
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", ["laplace", "split"])
 def test_other_noise_of_lloyd(noise):
     subject = Subject("lloyd", 1.0, {"noise": noise}, seed=0)
@@ -151,6 +158,7 @@ def test_other_noise_of_lloyd(noise):
     assert subject.exact([canary("corner"), canary("outlier")], 0.0).passed
 
 
+@pytest.mark.slow
 def test_a_canary_is_nearly_tight():
     # An audit that never comes near the claim would let anything pass.
     subject = Subject("lloyd", 3.0, {}, seed=0)
@@ -159,6 +167,7 @@ def test_a_canary_is_nearly_tight():
     assert subject.exact([canary("empty")], 0.0).measured == pytest.approx(3.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_the_gates_noise(epsilon):
     assert all(loss.passed for loss in audit_laws_exactly(epsilon))

@@ -21,6 +21,7 @@ def call(*args):
     return CliRunner().invoke(audit_command, list(args))
 
 
+@pytest.mark.slow
 def test_a_verdict_with_both_numbers():
     done = call("lloyd", "--epsilon", "1", *QUICK)
     assert done.exit_code == 0, done.output
@@ -87,6 +88,7 @@ def test_a_minute_is_not_exceeded(seconds, processes, runs, monkeypatch):
     assert runs == suite.FEWEST or runs * 6 * seconds / processes <= suite.BLACK_BOX_SECONDS < 60
 
 
+@pytest.mark.slow
 def test_json():
     done = call("lloyd", *QUICK, "--json")
     found = json.loads(done.stdout)
@@ -95,6 +97,7 @@ def test_json():
     assert all(f["verdict"].startswith("not detected") for f in found["findings"])
 
 
+@pytest.mark.slow
 def test_pages(tmp_path):
     done = call("lloyd", *QUICK, "--out", str(tmp_path / "deep" / "audit"))
     assert done.exit_code == 0
@@ -108,6 +111,7 @@ def test_pages(tmp_path):
     assert "http" not in page  # needs nothing else
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("args", "says"),
     [

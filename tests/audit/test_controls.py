@@ -46,6 +46,7 @@ from shoal.queries.statistics.aggregates import RowChange
 EPSILONS = [0.5, 1.0, 3.0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("which", BLACK_BOX)
 def test_the_black_box_catches(which, epsilon):
@@ -54,6 +55,7 @@ def test_the_black_box_catches(which, epsilon):
     assert found.verdict.startswith("leaks")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("which", BLACK_BOX)
 def test_the_black_box_lets_honest_ones_pass(which, epsilon):
@@ -61,6 +63,7 @@ def test_the_black_box_lets_honest_ones_pass(which, epsilon):
     assert found.passed, found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("which", "by"),
     [
@@ -73,6 +76,7 @@ def test_the_event_says_why(which, by):
     assert any(word in told_apart(which, 1.0, honest=False).event for word in by.split("|"))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::shoal.errors.MostlyNoise")
 def test_what_the_page_shows_of_controls():
     # Without the black boxes, which are tested above.
@@ -85,6 +89,7 @@ def test_what_the_page_shows_of_controls():
     assert "is sorted by cell" in said["occupied cells first"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ["convergent-published", "subcluster-published"])
 def test_the_black_box_catches_what_was_published_without_privacy(algorithm):
     # Lu and Shen; Joshi and Thakkar: 0.2 comes out only where somebody has it.
@@ -118,6 +123,7 @@ def test_replay_alone_does_not_see_them(behind_gate):
     replays(MeanSidesLloyd(), behind_gate(rows), rows)
 
 
+@pytest.mark.slow
 def test_the_law_audit_catches_swapped_shares_at_100_columns():
     law, sampler = swapped_split()
     found = audit_law(law, sampler, change=WIDE, draws=3000, entropy=SeededEntropy(0))
@@ -202,12 +208,14 @@ def test_digits_of_a_hash_are_no_count():
         assert audit_contents(model, rows).passed == clean, text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rate", [Fraction(1, 2), Fraction(1), Fraction(3)])
 def test_the_law_audit_lets_the_gates_filter_pass(rate):
     found = audit_filter(rate, draws=1000, entropy=SeededEntropy(0))
     assert found.passed, found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("currency", ["epsilon", "rho"])
 def test_audits_catch_choices_at_twice_the_rate(currency):
     law = design_choice(2, Fraction(1), currency, Unit())
@@ -218,6 +226,7 @@ def test_audits_catch_choices_at_twice_the_rate(currency):
     assert worst_choice(law, Unit()) <= 1 + 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_choices_lose_what_they_are_charged_and_no_less(epsilon):
     found = choices_exactly(epsilon)
@@ -319,6 +328,7 @@ def test_replay_catches_blocks_that_are_aligned_to_each_other(monkeypatch):
     assert "other rows" in found.detail
 
 
+@pytest.mark.slow
 def test_the_law_audit_sees_the_noise_of_blocks(monkeypatch):
     model = blocky(blocks=10_000)
     honest = audit_answers(model, 2, fits=120, seed=0)

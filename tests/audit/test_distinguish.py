@@ -97,6 +97,7 @@ LEAKS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", LEAKS, ids=lambda f: f.__name__)
 def test_everything_that_can_be_seen_is_looked_at(mechanism):
     found = audit(mechanism, D, D_PRIME, epsilon=1.0, runs=600, confidence=SURE, seed=0)
@@ -120,6 +121,7 @@ def test_more_statistics_can_be_given():
     assert found.passed
 
 
+@pytest.mark.slow
 def test_a_tight_claim_is_nearly_reached():
     # Randomised response is the mechanism that this test measures best.
     def tells(table, seed):
@@ -138,6 +140,7 @@ def test_delta_is_allowed_for():
     assert audit(seldom, D, D_PRIME, epsilon=1.0, delta=0.15, confidence=SURE, seed=0).passed
 
 
+@pytest.mark.slow
 def test_a_wrong_alarm_is_as_rare_as_promised():
     # Laplace noise of exactly epsilon: the bound exceeds it in at most one audit of ten at 0.9.
     def count(table, seed):
@@ -165,6 +168,7 @@ def test_lowest_bits():
     assert lowest_bit(values)[6] == -55
 
 
+@pytest.mark.slow
 def test_spawned_processes_give_the_same_as_one():
     mechanism = FloatNoise(1.0, honest=False)
     one, two = (

@@ -8,6 +8,7 @@ import pytest
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "audit.md"
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_the_how_to_runs(capsys):
     names: dict[str, object] = {}

@@ -91,6 +91,7 @@ def test_tables_have_mean_spread_and_ratio(tiny, made_up):
     assert shown.rows == (("s", "1", "**2 ± 0 (2)**", "3 ± 0 (3)"),)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("figures", "metrics", "over"),
     [

@@ -30,6 +30,7 @@ def lines(path):
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
+@pytest.mark.slow
 def test_end_to_end(tiny, tmp_path, console):
     results, out = tmp_path / "results", tmp_path / "report"
     first = run([tiny], results=results, quick=True, processes=1, console=console)
@@ -83,6 +84,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_interrupt_and_resume(tmp_path, console, how):
     script, results = tmp_path / "script.py", tmp_path / "results"

@@ -86,6 +86,7 @@ def test_json_is_for_machines(trips, tmp_path):
     assert "lloyd" in [row["name"] for row in rows]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["grid", "masked-grid", "tree"])
 def test_a_synopsis_is_released_once_and_asked_for_free(kind, trips, tmp_path, monkeypatch):
     out, rows = tmp_path / "grid", tmp_path / "rows.csv"

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from rich.console import Console
-from tests import zoo
 
+import zoo
 from shoal.cli import _COMMANDS, main
 from shoal.cli.show import tables
 from shoal.reporting.console import EXIT_CODES, Exit

@@ -13,6 +13,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("page", "least"), [("tutorial.md", 6), ("how-to/pipelines.md", 1), ("how-to/coreset.md", 4)]
 )

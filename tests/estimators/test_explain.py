@@ -21,6 +21,7 @@ def test_the_plan_is_what_a_fit_pays(blobs, how):
     assert plan.charges == model.fit(blobs).certificate_.charges
 
 
+@pytest.mark.slow
 def test_predicted_errors_are_those_measured(blobs):
     # Centres of two far groups, many fits: the spread of the released centres is the predicted one.
     X = np.repeat([[-0.5, -0.5], [0.5, 0.5]], 1000, axis=0)

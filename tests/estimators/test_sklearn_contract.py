@@ -38,6 +38,7 @@ def suited(member):
     return model.set_params(**SUITED, **quick)
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [
         *(suited(member) for member in zoo.first_of_each(zoo.MODELS)),

@@ -34,6 +34,7 @@ def suited(member):
     return member.model.set_params(epsilon=100.0, delta=1e-6, **bounds)
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [suited(member) for member in zoo.first_of_each(zoo.STEPS)],
     expected_failed_checks=lambda _: EXCEPTIONS,

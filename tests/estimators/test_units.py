@@ -35,6 +35,7 @@ def case(request):
     return fit, fit(1.0, 0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [2.0**-9, 1024.0])
 @pytest.mark.filterwarnings("ignore::shoal.errors.MostlyNoise")
 def test_powers_of_two_change_nothing_at_all(case, scale):
@@ -45,6 +46,7 @@ def test_powers_of_two_change_nothing_at_all(case, scale):
     assert np.array_equal(found.merged_into, plain.merged_into)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scale", "shift"), [(1.0, 100.0), (0.3048, -7.3), (1e6 / 3, 5e5)])
 @pytest.mark.filterwarnings("ignore::shoal.errors.MostlyNoise")
 def test_moved_tables_and_other_units_give_the_same_groups(case, scale, shift):

@@ -20,6 +20,7 @@ def test_a_server_keeps_what_is_written(postgres):
         assert again.execute("select sum(n) from kept").fetchone() == (42,)
 
 
+@pytest.mark.slow
 @needs("chromium")
 def test_a_page_runs_its_script_and_is_drawn(tmp_path):
     page_file = tmp_path / "page.html"

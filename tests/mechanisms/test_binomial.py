@@ -26,6 +26,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("trials", "rate", "threshold"), CASES)
 def test_the_law_is_binomial(trials, rate, threshold, assert_law):
     entropy = SeededEntropy(0)

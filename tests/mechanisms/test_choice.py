@@ -45,6 +45,7 @@ def exponential_law(losses, rate):
 LAWS = [(permute_and_flip, flip_law), (exponential_choice, exponential_law)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("choose", "law"), LAWS)
 @pytest.mark.parametrize(("losses", "rate"), CASES)
 def test_law(choose, law, losses, rate, assert_counts):
@@ -63,6 +64,7 @@ def test_coins_of_any_exponent(exponent, assert_counts):
     assert_counts(np.bincount(coins.astype(int), minlength=2), np.array([1 - true, true]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("choose", "law"), LAWS)
 def test_law_without_replacement(choose, law, assert_counts):
     losses, rate, entropy = [0, 1, 3, 4], Fraction(1, 2), SeededEntropy(6)

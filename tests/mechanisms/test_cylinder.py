@@ -66,6 +66,7 @@ def cube(reach, dimension):
     return np.array(list(itertools.product(range(-reach, reach + 1), repeat=dimension)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rate", "dimension", "extras"), TINY, ids=str)
 def test_joint_law(rate, dimension, extras, assert_counts):
     m, core = dimension + extras, cylinder_core(rate, dimension, extras)
@@ -233,6 +234,7 @@ def test_other_refusals():
     assert cylinder_noise(SeededEntropy(0), Fraction(1, 100), 0, 3).shape == (0, 4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rate", "dimension", "extras"),
     [

@@ -175,6 +175,7 @@ def test_bernoulli_exp_refuses_what_is_no_probability(a, b):
         bernoulli_exp(SeededEntropy(0), a, b)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inverse_rate", [1, 2])
 @pytest.mark.parametrize("size", [1, 3, 20_000])
 def test_run_lengths_keep_the_run_left_open_at_the_end(inverse_rate, size, assert_law):

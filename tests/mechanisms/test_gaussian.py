@@ -27,12 +27,14 @@ def support(sigma):
     return np.arange(-reach, reach + 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sigma", SIGMAS, ids=str)
 def test_law(sigma, assert_law):
     z = support(sigma)
     assert_law(discrete_gaussian(SeededEntropy(31), sigma, 200_000), z, np.exp(gaussian_log_pmf(z, sigma)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 3])
 def test_law_of_small_requests(size, assert_law):
     entropy, sigma = SeededEntropy(size), Fraction(4, 3)
@@ -93,6 +95,7 @@ def test_pmf_sums_to_one_and_has_the_stated_variance(sigma):
     assert gaussian_variance(sigma) <= float(sigma) ** 2 * (1 + 1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sigma", [0.7, 4.0])
 def test_same_law_as_opendp(sigma, assert_same_law):
     dp.enable_features("contrib")

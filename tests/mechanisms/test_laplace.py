@@ -29,6 +29,7 @@ def test_law(rate, assert_law):
     assert_law(discrete_laplace(SeededEntropy(17), rate, 200_000), z, np.exp(laplace_log_pmf(z, rate)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 3])
 def test_law_of_small_requests(size, assert_law):
     entropy, rate = SeededEntropy(size), Fraction(2, 3)

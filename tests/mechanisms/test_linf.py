@@ -21,6 +21,7 @@ def cube(reach, dimension):
     return np.array(list(itertools.product(range(-reach, reach + 1), repeat=dimension)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rate", "dimension"),
     [

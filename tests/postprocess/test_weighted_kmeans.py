@@ -37,6 +37,7 @@ def test_lloyd_is_lloyd_on_positive_weights():
     assert ours.cost == pytest.approx(theirs.inertia_, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_many_starts_and_swaps_are_as_good_as_scikit_learn():
     P, w = points()
     ours = weighted_kmeans(P, w, 12, np.random.default_rng(0))

@@ -76,6 +76,7 @@ def test_an_empty_block_gives_public_centres():
     assert np.array_equal(totals, 5 * np.trunc(ask.reference * STEPS).astype(np.int64))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ranges", ["loose", "helper"])
 @pytest.mark.parametrize("noise", ["linf", "laplace"])
 def test_it_finds_two_far_groups(behind_gate, ranges, noise):

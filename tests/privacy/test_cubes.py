@@ -85,6 +85,7 @@ def test_cells_of_a_tree_are_cells_of_a_grid():
         cubes = cubes.split(np.arange(cubes.n_cells - 1))
 
 
+@pytest.mark.slow
 def test_empty_children_become_active_as_often_as_noise_lifts_them(behind_gate):
     # Balcan et al., algorithm 1: f(0) is above 0, or a child that becomes active shows that it has rows.
     rate, spurious, runs = Fraction(1), 0.5, 1500

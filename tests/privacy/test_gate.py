@@ -137,6 +137,7 @@ def test_empty_cells_are_noised_like_any_other(behind_gate):
     assert np.std(counts) > 0.5
 
 
+@pytest.mark.slow
 def test_the_noise_has_the_spread_that_is_announced(behind_gate):
     X = np.zeros((100, 2))
     cells = Voronoi(np.zeros((1, 2)))

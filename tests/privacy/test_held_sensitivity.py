@@ -77,6 +77,7 @@ def cells_to_chunk(rows, cells):
     return Chunk(np.ascontiguousarray(middles.T, dtype=np.float32))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("t", [1, 2, 3])
 def test_good_radius_by_brute_force(t):
     cells, most = 4, 3

@@ -33,6 +33,7 @@ def test_pure_loss_is_exactly_what_is_charged(change, noise, epsilon):
     assert worst >= float(law.amount) * (0.8 if change.ball else 1 - 1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", [c for c in CHANGES if c.ball], ids=str)
 @pytest.mark.parametrize("unit", [Unit(), Unit("replace"), Unit("replace", max_rows=2)], ids=str)
 @pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(1), Fraction(3)])

@@ -117,6 +117,7 @@ def exponential_law(losses, rate):
     return weights / weights.sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 def test_the_gate_chooses_by_the_law_it_charges_for(behind_gate, neighbours):
     X, unit = np.array([[0.9, 0.8], [-0.4, 0.1], [0.5, -0.1]]), Unit(neighbours)

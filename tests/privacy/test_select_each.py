@@ -119,6 +119,7 @@ CELLS = np.array([[-0.5], [0.5]])
 CHOICE = OffsetCost(Voronoi(CELLS), CELLS, np.array([[[-0.5], [-0.9]], [[0.5], [0.1]]]), 0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 def test_the_gate_chooses_by_the_law_it_charges_for(behind_gate, neighbours):
     X = np.array([[-0.9], [-0.8], [-0.3], [0.9], [0.2]])

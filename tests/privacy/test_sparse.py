@@ -50,6 +50,7 @@ def homogeneous(one, other):
     return stats.chi2_contingency(table[:, table.sum(axis=0) > 0]).pvalue
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cell", [0, 1, 4, 5, 8])
 def test_every_cell_has_the_law_of_noise_and_threshold(both, cell):
     filtered, direct = both

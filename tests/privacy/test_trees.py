@@ -90,6 +90,7 @@ def test_every_tree_loses_at_most_what_is_charged(epsilon, place):
         assert worst <= float(law.amount) + 1e-9, counts
 
 
+@pytest.mark.slow
 def test_grown_trees_follow_the_law():
     law = design_growth(1, Fraction(3), "epsilon", Unit())
     counts = [5, 0, 1, 2]
@@ -108,6 +109,7 @@ def test_grown_trees_follow_the_law():
     assert statistic < 30  # 4 degrees of freedom: 5e-6
 
 
+@pytest.mark.slow
 def test_every_box_of_a_deep_tree_is_halved_by_its_law():
     # An empty path reaches the clamp at its third level: -2 penalties are to count as -1, or the loss would
     # grow with the depth. Two levels cannot tell.

@@ -129,6 +129,7 @@ def test_sums_of_weights_are_drawn_for_the_largest(behind_gate, blobs, verb):
     assert charge.amount <= HALF
 
 
+@pytest.mark.slow
 def test_every_row_draws_a_block_of_its_own(behind_gate):
     # With next to no noise the mean of three blocks' centres tells which of three rows share a block. Blocks
     # by position, or of equal size, would let one row move all others: then the laws below are others.

@@ -56,6 +56,7 @@ def test_without_the_compiler(monkeypatch):
         same(a, b)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("setting", "expected"), [("1", False), ("0", True)])
 def test_the_compiler_is_neither_imported_early_nor_forced(setting, expected):
     code = (

@@ -73,6 +73,7 @@ def test_the_tail_is_smooth_where_formulas_meet():
             assert np.ptp(near) < 1e-5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("noise", "delta"), [*LAWS, ("cylinder", 0.0)])
 @pytest.mark.parametrize("d", [1, 4])
 @pytest.mark.parametrize("signal", [5, 50])
@@ -94,6 +95,7 @@ def test_cells_are_covered_for_exactly_the_noise_that_is_drawn(noise, delta, d, 
     assert np.mean(np.abs(counts - n) <= far) == pytest.approx(0.95, abs=0.009)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("noise", "delta"), LAWS)
 def test_released_intervals_hold_in_600_runs(behind_gate, noise, delta):
     rng = np.random.default_rng(8)
@@ -138,6 +140,7 @@ def test_an_interval_holds_its_centre_at_the_edge_of_the_domain(behind_gate):
         assert (found.centre_high <= 1.0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [Box(0.5), Ball(0.5)])
 def test_offsets_from_public_anchors_are_covered(behind_gate, shape):
     rng = np.random.default_rng(2)

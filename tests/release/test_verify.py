@@ -129,6 +129,7 @@ def fresh(scratch):
     return scratch
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*NAMES, MANIFEST])
 @given(data=st.data())
 @settings(max_examples=25)
@@ -208,6 +209,7 @@ def leaf_classes(originals):
                 yield name, path, leaf
 
 
+@pytest.mark.slow
 def test_any_changed_leaf_fails_even_with_new_hashes(scratch, originals):
     tried = 0
     for name, path, leaf in leaf_classes(originals):

@@ -39,6 +39,7 @@ anything = (
 )
 
 
+@pytest.mark.slow
 @given(st.lists(anything, min_size=1, max_size=20), st.integers(0, 19))
 def test_a_cell_is_parsed_by_itself_alone(cells, i):
     i %= len(cells)

@@ -64,6 +64,7 @@ def peak(path, *, unit=None):
     return counts[0], most, numpy_peak
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["parquet", "csv", "arrow"])
 def test_memory_does_not_grow_with_the_file(tmp_path, ending, monkeypatch):
     monkeypatch.setattr(lines, "_BLOCK", 2**17)
@@ -80,6 +81,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path, ending, monkeypatch):
     assert numpy_large < 1.5 * numpy_small + 2**20
 
 
+@pytest.mark.slow
 def test_memory_of_people_grows_with_people_not_with_rows(tmp_path):
     few = write(tmp_path / "few.parquet", 20 * BATCH, people=5000)
     more_rows = write(tmp_path / "rows.parquet", 100 * BATCH, people=5000)
