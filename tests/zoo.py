@@ -141,6 +141,8 @@ MODELS = [
     a(DPLloyd, bounds=None),
     a(DPLloyd, bounds=None, scaling="none", delta=DELTA),
     a(DPLloyd, random_state=3),
+    a(DPLloyd, count_clipped=True),
+    a(KMeans, count_clipped=True, bounds=None, delta=DELTA),
     a(DPLloyd, budget=Accountant(epsilon=50.0)),
     a(DPLloyd, max_iter="auto", spending="growing"),
     a(DPLloyd, max_iter="auto", n_rows=ROWS, delta=DELTA),
@@ -211,10 +213,12 @@ SYNOPSES = [
     a(GridSynopsis, resolution=SPARSE),
     a(GridSynopsis, resolution=SPARSE, delta=DELTA, bounds=None),
     a(MaskedGridSynopsis),
+    a(MaskedGridSynopsis, count_clipped=True),
     a(MaskedGridSynopsis, resolution=20, delta=DELTA, bounds=None),
     a(PrivTreeSynopsis),
     a(PrivTreeSynopsis, columns=8, delta=DELTA),
     a(PrivateCoreset, n_clusters=2, epsilon=50.0),
+    a(PrivateCoreset, n_clusters=2, epsilon=50.0, count_clipped=True, bounds=None),
     a(PrivateCoreset, n_clusters=2, epsilon=50.0, search="published", refine=False, delta=DELTA),
 ]
 

@@ -71,6 +71,17 @@ def test_doubtful_groups_are_told_when_they_are_made_and_shown(trips, tmp_path):
     assert "size_sd" not in header
 
 
+def test_clipped_cells_are_counted_and_shown(trips, tmp_path):
+    out, narrow = tmp_path / "release", ["--bounds", "lon=-74.26:-73.90", "--bounds", "lat=40.47:40.92"]
+    fitted = shoal("fit", trips, "--k", 2, "--epsilon", 5, *narrow, "--count-clipped", "--out", out)
+    for said in (fitted.stdout, shoal("show", out).stdout):
+        assert "lon: 0." in said
+        assert "% above the bounds" in " ".join(said.split())
+    certificate = json.loads((out / "certificate.json").read_text())
+    assert certificate["clipped"]["lon"]["above"] == pytest.approx(1 / 3, abs=0.05)
+    assert shoal("verify", out).exit_code == 0
+
+
 def test_json_is_for_machines(trips, tmp_path):
     out = tmp_path / "release"
     args = [trips, "--k", 2, "--epsilon", 1, *BOUNDS]

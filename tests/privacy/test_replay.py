@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import zoo
-from shoal.algorithms import Clustering, Lloyd, with_bounds
+from shoal.algorithms import Clustering, Lloyd, prepared
 from shoal.audit import replays
 from shoal.domain import Bounds
 from shoal.errors import ReplayMismatch
@@ -29,7 +29,8 @@ def test_replay_is_bit_identical(member, delta, behind_gate):
     how = {"epsilon": model.epsilon, "delta": delta, "bounds": bounds, "n_rows": model.n_rows}
     public = {"scaling": model.scaling, "missing": model.missing, "unit": model._unit()}
     algorithm = model._rehearsed(model._choose(weighted=False)[1])
-    algorithm = with_bounds(algorithm, Bounds.parse(bounds, member.columns, None))
+    parsed = Bounds.parse(bounds, member.columns, None)
+    algorithm = prepared(algorithm, parsed, count_clipped=model.count_clipped)
     replays(algorithm, behind_gate(rows, **how, **public), rows)
 
 

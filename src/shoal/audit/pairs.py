@@ -51,7 +51,8 @@ def pair_loss(
     rows: tuple[Source, Source] = one, other
     true, charged, known = 0.0, Fraction(0), 0
     for entry, here in zip(transcript, domains, strict=True):
-        if here.bounds != public.bounds:  # they were estimated; rows are not held before
+        # Bounds were estimated, or sides of them counted; rows are not held before.
+        if (here.bounds, type(here)) != (public.bounds, type(public)):
             public, rows = here, (one.within(here), other.within(here))
         question, terms = entry.question, replace(curator.terms, domain=public)
         if isinstance(question, Step):

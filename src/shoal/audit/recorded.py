@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from shoal.algorithms import REGISTRY, SYNOPSES, lookup, with_bounds
+from shoal.algorithms import REGISTRY, SYNOPSES, WithClipped, counts_clipped, lookup, with_bounds
 from shoal.domain import Domain
 from shoal.errors import MostlyNoise
 from shoal.queries import Curator, ReplayCurator, Transcript
@@ -76,7 +76,9 @@ def recorded(model: Any) -> Recorded:
     part = release.parts[0] if isinstance(release, CoresetRelease) else release
     among = REGISTRY if isinstance(release, Release) else SYNOPSES
     algorithm = from_plain(lookup(part.certificate.algorithm, among).algorithm, part.certificate.parameters)
-    if isinstance(release, Release):
+    if counts_clipped(part.transcript):
+        algorithm = WithClipped(algorithm)
+    elif isinstance(release, Release):
         algorithm = with_bounds(algorithm, part.transcript.domain.bounds)
     return Recorded(part.transcript, algorithm.run)
 

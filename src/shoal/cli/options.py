@@ -71,6 +71,12 @@ _OPTIONS = [
     click.option("--neighbours", type=click.Choice(["add-remove", "replace"])),
     click.option("--scaling", type=click.Choice(["bounds", "none"])),
     click.option("--missing", type=click.Choice(["centre", "drop"])),
+    click.option(
+        "--count-clipped",
+        is_flag=True,
+        default=None,
+        help="Count, for a fiftieth of the budget, the missing and clipped cells of each column.",
+    ),
     click.option("--noise", help="Law of the noise, where the algorithm has a choice."),
     click.option("--max-iter", help="Rounds, or auto, where the algorithm has rounds."),
     click.option(
@@ -96,6 +102,7 @@ _PARAMETERS = {
     "neighbours": "neighbours",
     "scaling": "scaling",
     "missing": "missing",
+    "count_clipped": "count_clipped",
     "noise": "noise",
     "max_iter": "max_iter",
     "allow_unproven": "allow_unproven",

@@ -49,6 +49,8 @@ def print_release(release: Any) -> None:
         print_points(release, console)
     else:
         print_groups(release, console)
+    for line in release.certificate.clipped_lines():
+        console.print(line, highlight=False)
     for relation, text in guarantee.items():
         console.print(f"{text} [dim]({relation})[/]")
     console.print(f"protects {release.certificate.unit}")

@@ -106,12 +106,8 @@ class Domain:
         n = len(columns[0])
         out = np.empty((self.n_columns, n), dtype=np.float32)
         incomplete = np.zeros(n, dtype=np.bool_)
-        unknown = self.bounds.unknown
         for j, values in enumerate(columns):
-            if j in unknown:
-                incomplete |= encode_bucket(values, out[j])
-            else:
-                incomplete |= encode(values, self.bounds.lower[j], self.bounds.upper[j], out[j])
+            incomplete |= self._encode_column(j, values, out[j])
         steps = None
         if self.max_weight is not None:
             given = np.full(n, np.inf) if weights is None else as_doubles(weights)
@@ -122,6 +118,14 @@ class Domain:
             out = np.ascontiguousarray(out[:, ~incomplete])
             steps = None if steps is None else steps[~incomplete]
         return Chunk(out, steps)
+
+    def _encode_column(
+        self, j: int, values: npt.NDArray[np.generic], out: npt.NDArray[np.float32]
+    ) -> npt.NDArray[np.bool_]:
+        """Put the cells of one column on the lattice; return which were missing."""
+        if j in self.bounds.unknown:
+            return encode_bucket(values, out)
+        return encode(values, self.bounds.lower[j], self.bounds.upper[j], out)
 
     def decode(self, points: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Map scaled points back to the table's own units."""

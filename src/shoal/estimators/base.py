@@ -13,7 +13,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from shoal.accounting import Approx, Pure
-from shoal.algorithms import Algorithm, Clustering, with_bounds
+from shoal.algorithms import Algorithm, Clustering, prepared
 from shoal.domain import Chunk, Domain
 from shoal.errors import ExactScore, MostlyNoise
 from shoal.estimators.fitting import FitPlan, PrivateEstimator
@@ -104,7 +104,8 @@ class PrivateKMeans(
         """Check the algorithm's own parameters and return it."""
 
     def _run(self, plan: FitPlan, curator: Curator) -> Clustering:
-        return with_bounds(plan.algorithm, plan.domain.bounds).run(curator)
+        bounds, counting = plan.domain.bounds, bool(self.count_clipped)
+        return prepared(plan.algorithm, bounds, count_clipped=counting).run(curator)
 
     def _keep(self, found: Clustering, transcript: Transcript) -> None:
         self.release_ = Release.of(found, self.certificate_, transcript)

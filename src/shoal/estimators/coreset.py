@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any, Unpack
 
 from shoal.accounting import Approx, Pure
-from shoal.algorithms import SHARE_FOR_BOUNDS, Algorithm
+from shoal.algorithms import SHARE_FOR_BOUNDS, SHARE_FOR_CLIPPED, Algorithm
 from shoal.algorithms.coreset.coreset import STRENGTH, CoresetSketch, smallest_epsilon
 from shoal.algorithms.coreset.coreset import CoresetKMeans as KMeansAlgorithm
 from shoal.algorithms.coreset.coreset import PrivateCoreset as CoresetAlgorithm
@@ -167,7 +168,8 @@ def _sketch(estimator: Any, budget: Pure | Approx) -> CoresetSketch:
     )
     rows = estimator.n_rows
     if is_whole(rows) and rows >= 0:
-        share = 1 - SHARE_FOR_BOUNDS if estimator.bounds is None else 1
+        share = 1 - SHARE_FOR_BOUNDS if estimator.bounds is None else Fraction(1)
+        share *= 1 - SHARE_FOR_CLIPPED if estimator.count_clipped else 1
         least = smallest_epsilon(rows, sketch, budget, estimator._unit()) / float(share)
         if least > float(budget.epsilon):
             raise InfeasibleEpsilon(

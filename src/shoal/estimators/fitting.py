@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from shoal.accounting import Approx, Budget, Charge, Pure, budget_of
-from shoal.algorithms import Algorithm, AlgorithmInfo, lookup
+from shoal.algorithms import Algorithm, AlgorithmInfo, WithClipped, lookup
 from shoal.algorithms.shared.clustering import check
 from shoal.domain import STEPS, Domain, Schema, Unit
 from shoal.errors import InvalidInput, WeakDelta
@@ -114,7 +114,8 @@ class PrivateEstimator(CommonParameters, BaseEstimator):  # type: ignore[misc]
 
     def _run(self, plan: FitPlan, curator: Curator) -> Any:
         """Run what is planned."""
-        return plan.algorithm.run(curator)
+        run = WithClipped(plan.algorithm) if self.count_clipped else plan.algorithm
+        return run.run(curator)
 
     def _rehearsed(self, algorithm: Any) -> Algorithm:
         """Return what finds groups with an algorithm: `explain` tells their errors."""

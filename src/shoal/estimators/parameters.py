@@ -35,6 +35,7 @@ class Common(TypedDict, total=False):
     missing: Literal["centre", "drop"]
     levels: Mapping[str, Sequence[str | int]] | None
     max_weight: float | None
+    count_clipped: bool
     n_jobs: int | None
     random_state: Any
 
@@ -73,6 +74,9 @@ class CommonParameters:
         another cell is a missing one.
     max_weight : float, optional
         The public maximum of `sample_weight` in `fit`.
+    count_clipped : bool
+        Whether to count, for a fiftieth of the budget, how many cells of each column were missing or clipped
+        to the bounds; the certificate says it.
     n_jobs : int, optional
         Threads; all cores if not given. The result does not depend on it.
     random_state : int, optional
@@ -95,6 +99,7 @@ class CommonParameters:
         missing: Literal["centre", "drop"] = "centre",
         levels: Mapping[str, Sequence[str | int]] | None = None,
         max_weight: float | None = None,
+        count_clipped: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
         **unknown: Any,
@@ -114,6 +119,7 @@ class CommonParameters:
         self.missing = missing
         self.levels = levels
         self.max_weight = max_weight
+        self.count_clipped = count_clipped
         self.n_jobs = n_jobs
         self.random_state = random_state
 

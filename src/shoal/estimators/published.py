@@ -39,6 +39,7 @@ class PublishedToo(PrivateKMeans):
         wrong = {
             "allow_unproven=True is wanted": not self.allow_unproven,
             "it cannot draw on a shared budget, whose promise it would break": self.budget is not None,
+            "count_clipped=True has no budget to count with": bool(self.count_clipped),
             "bounds must be given: there is no budget to estimate them with": self.bounds is None,
         }
         if said := [text for text, holds in wrong.items() if holds]:

@@ -22,6 +22,7 @@ from shoal.queries.partitions.cubes import Cubes
 from shoal.queries.partitions.hyperplanes import Hyperplanes
 from shoal.queries.partitions.projections import Projected, Projection
 from shoal.queries.partitions.region import Inside, Region
+from shoal.queries.partitions.sides import Sides
 from shoal.queries.partitions.subcells import SubCells
 from shoal.queries.partitions.trees import Tree
 from shoal.queries.questions.answers import (
@@ -80,6 +81,7 @@ __all__ = [
     "ReplayCurator",
     "RowStat",
     "Shells",
+    "Sides",
     "Source",
     "SparseCounts",
     "Squares",

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import platform
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from shoal.accounting import Approx, Budget, Charge, NoGuarantee, Pure, epsilon_of
-from shoal.algorithms import Algorithm, AlgorithmInfo, Status
+from shoal.algorithms import Algorithm, AlgorithmInfo, Status, clipped_shares
 from shoal.domain import Domain, Unit
 from shoal.queries import Transcript
 from shoal.queries.gate.codec import TAG, from_plain, plain
@@ -64,6 +64,9 @@ class Certificate:
         Of groups, what the stated errors are errors of.
     doubts : tuple of str
         What the released groups themselves give reason to doubt.
+    clipped : dict of str to dict
+        Of each column, if that was paid for: the shares of cells that were missing, below and above the
+        bounds, and the standard deviation of their noise.
     rows : str
         Whether the number of rows was public, paid for or not used.
     entropy : str
@@ -109,6 +112,7 @@ class Certificate:
     covers: str = AS_GIVEN
     errors: str = ""
     doubts: tuple[str, ...] = ()
+    clipped: dict[str, dict[str, float]] = field(default_factory=dict)
 
     @classmethod
     def issue(
@@ -161,12 +165,16 @@ class Certificate:
             versions=dict(_versions()),
             transcript=transcript.digest(),
             notes=transcript.notes,
+            clipped=clipped_shares(transcript, domain),
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain dictionaries, numbers and strings, ready for JSON."""
         charges = [{**asdict(charge), "amount": str(charge.amount)} for charge in self.charges]
-        return {**asdict(self), "charges": charges, "notes": list(self.notes), "doubts": list(self.doubts)}
+        plainly = {**asdict(self), "charges": charges, "notes": list(self.notes), "doubts": list(self.doubts)}
+        if not self.clipped:  # nobody paid for it
+            del plainly["clipped"]
+        return plainly
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Certificate:
@@ -196,6 +204,7 @@ class Certificate:
             *(f"  charge     {charge.describe()}" for charge in self.charges),
             f"bounds       {self.bounds['source']}",
             *(f"  column     {text}" for text in self._columns()),
+            *(f"clipped      {text}" for text in self.clipped_lines()),
             f"rows         {self.rows}",
             *([f"errors       {self.errors}"] if self.errors else []),
             *(f"doubt        {doubt}" for doubt in self.doubts),
@@ -205,6 +214,14 @@ class Certificate:
             f"transcript   sha256 {self.transcript}",
         ]
         return "\n".join(lines)
+
+    def clipped_lines(self) -> list[str]:
+        """Say of each column how many cells were missing or clipped; nothing if that was not paid for."""
+        return [
+            f"{name}: {100 * of['missing']:.1f} % missing, {100 * of['below']:.1f} % below and "
+            f"{100 * of['above']:.1f} % above the bounds, ± {100 * of['noise_sd']:.2g} %"
+            for name, of in self.clipped.items()
+        ]
 
     def _columns(self) -> list[str]:
         columns = [f"{name}: {low:g} to {high:g}" for name, (low, high) in self.bounds["columns"].items()]

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from shoal._typing import Array
+from shoal.algorithms import WithClipped, counts_clipped
 from shoal.algorithms.synopses.synopsis import Synopsis
 from shoal.domain import Domain
 from shoal.errors import InvalidInput, InvalidRelease, ReplayMismatch
@@ -85,10 +86,11 @@ class PlacesRelease(ABC):
 def run_again(algorithm: Makes[Made], transcript: Transcript) -> Made:
     """Make what was released from its recorded answers, or say why these are not of such a run."""
     curator = ReplayCurator(transcript)
+    run = WithClipped(algorithm) if counts_clipped(transcript) else algorithm
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # it was said at the time, and the release says it
-            made = algorithm.run(curator)
+            made = run.run(curator)
         curator.finish()
     except ReplayMismatch as error:
         raise InvalidRelease(str(error)) from None

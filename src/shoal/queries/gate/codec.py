@@ -31,6 +31,7 @@ from shoal.queries.partitions.cubes import Cubes
 from shoal.queries.partitions.hyperplanes import Hyperplanes
 from shoal.queries.partitions.projections import Projected
 from shoal.queries.partitions.region import Inside
+from shoal.queries.partitions.sides import Sides
 from shoal.queries.partitions.subcells import SubCells
 from shoal.queries.partitions.trees import Tree
 from shoal.queries.questions.base import WRITTEN_AS, Question
@@ -43,7 +44,19 @@ from shoal.queries.statistics.second_moments import Outer, Squares
 Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
 
 MEMBERS: dict[type, tuple[type, ...]] = {
-    Partition: (Cubes, Grid, Hyperplanes, Inside, Marginal, Projected, Shells, SubCells, Tree, Voronoi),
+    Partition: (
+        Cubes,
+        Grid,
+        Hyperplanes,
+        Inside,
+        Marginal,
+        Sides,
+        Projected,
+        Shells,
+        SubCells,
+        Tree,
+        Voronoi,
+    ),
     Keyed: (Cubes, Grid, Projected),
     RowStat: (Direction, Offset, Outer, Picked, Relative, Squares, Value, WithCost),
     Loss: (BoxCount, ClusterCost, GoodRadius, ProjectedLoss, SwapCost, WindowSize),

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from shoal.accounting import Budget, Charge
 from shoal.domain import Bounds, Domain, to_steps
+from shoal.domain.side import Sided
 from shoal.errors import InvalidInput
 from shoal.queries.laws.noise import Noise
 from shoal.queries.losses.cell_losses import CellLoss
@@ -88,6 +89,17 @@ class Curator(ABC):
         inner = self._rebound(replace(self.domain, bounds=bounds))
         inner._portion = self._portion * portion
         inner._tally = {}  # cells of another lattice are charged apart
+        return inner
+
+    def sides(self) -> Self:
+        """Return a curator of the same rows that say only where cells lie against the bounds. Free.
+
+        :class:`Sides` counts them.
+        """
+        if self._holds:
+            raise InvalidInput("rows that are held do not tell where their cells lay; ask that first")
+        inner = self._rebound(Sided.of(self.domain))
+        inner._tally = {}  # as within other bounds
         return inner
 
     def hold(self, grid: Grid | None = None) -> Self:
