@@ -24,8 +24,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 HOME = ROOT / ".venv-matrix"
 PYTHONS = ("3.11", "3.12", "3.13")
-# Reading rules live in these; what is slow in them does not depend on versions.
-SUITES = ("tests/sources", "tests/estimators", "tests/privacy", "-m", "not slow")
+# How rows are read, scikit-learn's own checks (which are slow), and what is promised.
+SUITES = ("tests/sources", "tests/estimators", "tests/privacy")
 SHOWN = ("numpy", "scipy", "scikit-learn", "numba", "pandas", "polars", "pyarrow", "narwhals")
 
 # Only we run these, so nothing is promised of old ones.
