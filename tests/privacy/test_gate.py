@@ -82,8 +82,8 @@ def test_the_ledger_never_exceeds_the_budget_and_is_nearly_used_up(blobs, delta,
     assert spent >= transcript.budget.amount * Fraction(999, 1000)
 
 
-@pytest.mark.parametrize("cost", [0.5, Fraction(0), Fraction(2), Fraction(-1, 2)])
-def test_costs_are_fractions_of_the_budget(behind_gate, blobs, share):
+@pytest.mark.parametrize("share", [0.5, Fraction(0), Fraction(2), Fraction(-1, 2)])
+def test_shares_are_fractions_of_the_budget(behind_gate, blobs, share):
     with pytest.raises(InvalidBudget, match="Fraction"):
         behind_gate(blobs).histogram(Grid.whole(2), share=share)
 
