@@ -60,12 +60,12 @@ def _groups(release: Any) -> list[dict[str, Any]]:
     return [
         {
             **group,
-            "centre_sd": named(names, release.centre_sd[i]),
-            "centre_low": named(names, ends.centre_low[i]),
-            "centre_high": named(names, ends.centre_high[i]),
-            "size_sd": number(release.size_sd),
-            "size_low": number(ends.size_low[i]),
-            "size_high": number(ends.size_high[i]),
+            "centre_noise_sd": named(names, release.centre_sd[i]),
+            "centre_noise_low": named(names, ends.centre_low[i]),
+            "centre_noise_high": named(names, ends.centre_high[i]),
+            "size_noise_sd": number(release.size_sd),
+            "size_noise_low": number(ends.size_low[i]),
+            "size_noise_high": number(ends.size_high[i]),
             "merged_into": int(release.merged_into[i]),
         }
         for i, group in enumerate(groups_of(names, release.centres, release.sizes))
