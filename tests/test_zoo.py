@@ -7,12 +7,14 @@ from typing import Literal
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import shoal
 import zoo
 from shoal import verify
-from shoal.algorithms import REGISTRY, SYNOPSES, Status
+from shoal.algorithms import PIPELINE_STEPS, REGISTRY, SYNOPSES, Status
 from shoal.algorithms.kmeans.kmeans import Route
+from shoal.audit.recorded import recorded
 from shoal.errors import InvalidInput
 from shoal.estimators.explanation import explain
 from shoal.estimators.fitting import PrivateEstimator
@@ -51,11 +53,30 @@ def test_it_is_the_same_when_it_was_pickled(member):
     model = member.fitted
     again = pickle.loads(pickle.dumps(model))
     assert vars(again).keys() == vars(model).keys()
+    assert digest(again.certificate_) == digest(model.certificate_)
     if hasattr(model, "release_"):
         assert digest(again.release_) == digest(model.release_)
     if hasattr(model, "transform"):
         rows = zoo.table(member.columns, 50)
         assert np.array_equal(model.transform(rows), again.transform(rows))
+
+
+@pytest.mark.parametrize("member", zoo.STEPS, ids=str)
+def test_a_step_has_a_certificate_that_its_transcript_bears_out(member):
+    step = member.fitted
+    certificate, transcript = step.certificate_, step.transcript_
+    assert (certificate.private, certificate.status) == (True, "proven")
+    assert certificate.transcript == transcript.digest()
+    assert certificate.charges == transcript.charges
+    spent = sum(charge.amount for charge in certificate.charges)
+    assert 0.99 * transcript.budget.amount < spent <= transcript.budget.amount
+    assert certificate.guarantee[member.model.neighbours] == transcript.budget.describe()
+    # What was learnt follows from the transcript: run again, it is the same.
+    again = clone(step)
+    again._take(recorded(step).again()[0])
+    learnt = [name for name in vars(step) if name.endswith("_") and hasattr(again, name)]
+    assert len(learnt) > 0
+    assert all(digest(getattr(again, name)) == digest(getattr(step, name)) for name in learnt)
 
 
 @pytest.mark.slow
@@ -93,7 +114,8 @@ def test_every_public_estimator_is_in_the_zoo():
 
 
 def test_every_row_of_the_registries_is_in_the_zoo():
-    for members, registry in ((zoo.MODELS, REGISTRY), (zoo.SYNOPSES, SYNOPSES)):
+    rooms = ((zoo.MODELS, REGISTRY), (zoo.SYNOPSES, SYNOPSES), (zoo.STEPS, PIPELINE_STEPS))
+    for members, registry in rooms:
         named = {(m.kind.__name__, m.fitted.certificate_.algorithm) for m in members}
         assert named == {(row.estimator, name) for name, row in registry.items()}
 

@@ -1,7 +1,7 @@
 """One published algorithm a file. Each asks a curator; none has ever seen a row."""
 
 from shoal.algorithms.lloyd import Lloyd
-from shoal.algorithms.registry import REGISTRY, SYNOPSES, AlgorithmInfo, Status, lookup
+from shoal.algorithms.registry import PIPELINE_STEPS, REGISTRY, SYNOPSES, AlgorithmInfo, Status, lookup
 from shoal.algorithms.shared.bounds import SHARE_FOR_BOUNDS, WithPrivateBounds, estimate_bounds, with_bounds
 from shoal.algorithms.shared.clipped import (
     SHARE_FOR_CLIPPED,
@@ -13,6 +13,7 @@ from shoal.algorithms.shared.clipped import (
 from shoal.algorithms.shared.clustering import Algorithm, Clustering
 
 __all__ = [
+    "PIPELINE_STEPS",
     "REGISTRY",
     "SHARE_FOR_BOUNDS",
     "SHARE_FOR_CLIPPED",

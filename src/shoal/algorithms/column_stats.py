@@ -7,7 +7,7 @@ pure form. Proof: docs/proofs/moments.md. Results are in the scaled units of the
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -16,6 +16,7 @@ from shoal._typing import Array
 from shoal.algorithms.shared.bounds import SHARE_FOR_BOUNDS, estimate_bounds
 from shoal.algorithms.shared.row_count import rows_at_least
 from shoal.domain import STEPS, Domain
+from shoal.errors import InvalidInput
 from shoal.postprocess import recentre
 from shoal.postprocess.recentre import smallest_count
 from shoal.queries import Ball, Curator, Grid, Noise, Offset, Outer, RowStat, Squares, WithCost
@@ -26,6 +27,19 @@ FOR_MEAN = Fraction(1, 5)
 # Rows further from the mean than this many times the root of the total variance are pulled in.
 _RADIUS = 2.0
 _LEAST_RADIUS = 2.0**-10
+
+
+@dataclass(frozen=True, eq=False)
+class Limits:
+    """Where the rows of every column lie.
+
+    Parameters
+    ----------
+    domain : Domain
+        Whose bounds are all known.
+    """
+
+    domain: Domain
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +91,17 @@ class Components:
 
 
 @dataclass(frozen=True)
+class ColumnBounds:
+    """Bounds of the columns that have none, with the whole budget. Proof: docs/proofs/bounds.md."""
+
+    def run(self, curator: Curator) -> Limits:
+        """Estimate what is unknown; where nothing is (truth values have bounds), nothing is asked."""
+        if not curator.domain.bounds.unknown:
+            return Limits(curator.domain)
+        return Limits(replace(curator.domain, bounds=estimate_bounds(curator, Fraction(1))))
+
+
+@dataclass(frozen=True)
 class ColumnSpreads:
     """Noisy sums and sums of squares, once."""
 
@@ -108,6 +133,13 @@ class PrincipalComponents:
     """
 
     n_components: int
+
+    def check(self, domain: Domain) -> None:
+        """Refuse more directions than columns, before anything is spent."""
+        if self.n_components > domain.n_columns:
+            raise InvalidInput(
+                f"n_components is {self.n_components}; the table has only {domain.n_columns} columns"
+            )
 
     def run(self, curator: Curator) -> Components:
         """Estimate bounds where some are unknown, ask for mean and spread, then for products of columns."""

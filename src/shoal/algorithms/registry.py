@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
+from shoal.algorithms.column_stats import ColumnBounds, ColumnSpreads, PrincipalComponents
 from shoal.algorithms.convergent import Convergent
 from shoal.algorithms.coreset.coreset import CoresetKMeans, PrivateCoreset
 from shoal.algorithms.genetic import Genetic
@@ -277,6 +278,41 @@ SYNOPSES: dict[str, AlgorithmInfo] = {
     )
 }
 """What can be released once and asked for free, with what is known of its privacy."""
+
+
+PIPELINE_STEPS: dict[str, AlgorithmInfo] = {
+    info.name: info
+    for info in (
+        AlgorithmInfo(
+            name="bounds",
+            estimator="PrivateBounds",
+            paper="Smith 2011; Durfee 2023 (quantiles)",
+            status=Status.PROVEN,
+            condition="histograms over public intervals; which intervals come next is read off noisy counts",
+            proof="docs/proofs/bounds.md",
+            algorithm=ColumnBounds,
+        ),
+        AlgorithmInfo(
+            name="scaler",
+            estimator="PrivateScaler",
+            paper="Dwork et al. 2014 (noisy moments)",
+            status=Status.PROVEN,
+            condition="bounds are public or paid for; one question for sums, squares and rows together",
+            proof="docs/proofs/moments.md",
+            algorithm=ColumnSpreads,
+        ),
+        AlgorithmInfo(
+            name="pca",
+            estimator="PrivatePCA",
+            paper="Dwork et al. 2014 (Analyze Gauss)",
+            status=Status.PROVEN,
+            condition="bounds are public or paid for; rows are pulled into a ball that a noisy answer gives",
+            proof="docs/proofs/moments.md",
+            algorithm=PrincipalComponents,
+        ),
+    )
+}
+"""What can be learnt before groups are looked for, with what is known of its privacy."""
 
 
 def lookup(name: str, among: dict[str, AlgorithmInfo] = REGISTRY) -> AlgorithmInfo:

@@ -6,7 +6,7 @@ import difflib
 from typing import Any
 
 import shoal
-from shoal.algorithms import REGISTRY, SYNOPSES
+from shoal.algorithms import PIPELINE_STEPS, REGISTRY, SYNOPSES
 from shoal.errors import InvalidInput
 
 OTHERS = {
@@ -47,14 +47,14 @@ def estimator_of(name: str) -> Any:
 
 
 def status_of(name: str) -> str:
-    """Return what is known of an algorithm's or a synopsis's privacy; of others, nothing.
+    """Return what is known of the privacy of an algorithm, a synopsis or a step.
 
     Examples
     --------
     >>> status_of("lloyd"), status_of("grid-synopsis"), status_of("scaler")
-    ('proven', 'repaired', '')
+    ('proven', 'repaired', 'proven')
     """
-    rows = [*REGISTRY.values(), *SYNOPSES.values()]
+    rows = [*REGISTRY.values(), *SYNOPSES.values(), *PIPELINE_STEPS.values()]
     found = [row.status.value for row in rows if name in AUDITED and row.estimator == _class_of(name)]
     return REGISTRY[name].status.value if name in REGISTRY else "".join(found[:1])
 

@@ -210,7 +210,7 @@ def _released(model: Any) -> set[float]:
     release = getattr(model, "release_", None)
     arrays = [getattr(model, "cluster_sizes_", ()), getattr(release, "sizes", ())]
     transcripts = [part.transcript for part in getattr(release, "parts", ())]
-    transcripts += [getattr(release, "transcript", None), getattr(model, "_transcript", None)]
+    transcripts += [getattr(release, "transcript", None), getattr(model, "transcript_", None)]
     for transcript in transcripts:
         for entry in getattr(transcript, "entries", ()):
             arrays.append(getattr(entry.answer, "counts", ()))

@@ -7,7 +7,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from shoal.algorithms import REGISTRY, SYNOPSES, WithClipped, counts_clipped, lookup, with_bounds
+from shoal.algorithms import (
+    PIPELINE_STEPS,
+    REGISTRY,
+    SYNOPSES,
+    WithClipped,
+    counts_clipped,
+    lookup,
+    with_bounds,
+)
 from shoal.domain import Domain
 from shoal.errors import MostlyNoise
 from shoal.queries import Curator, ReplayCurator, Transcript
@@ -72,7 +80,9 @@ def recorded(model: Any) -> Recorded:
     """
     release = getattr(model, "release_", None)
     if release is None:
-        return Recorded(model._transcript, model._learn)
+        certificate = model.certificate_
+        kind = lookup(certificate.algorithm, PIPELINE_STEPS).algorithm
+        return Recorded(model.transcript_, from_plain(kind, certificate.parameters).run)
     part = release.parts[0] if isinstance(release, CoresetRelease) else release
     among = REGISTRY if isinstance(release, Release) else SYNOPSES
     algorithm = from_plain(lookup(part.certificate.algorithm, among).algorithm, part.certificate.parameters)

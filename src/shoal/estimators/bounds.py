@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,12 +10,10 @@ from sklearn.base import OneToOneFeatureMixin
 from sklearn.utils.validation import check_is_fitted
 
 from shoal._typing import Array
-from shoal.accounting import Accountant
-from shoal.algorithms import estimate_bounds
-from shoal.domain import Bounds
+from shoal.accounting import Accountant, Approx, Pure
+from shoal.algorithms.column_stats import ColumnBounds, Limits
 from shoal.domain.unit import Neighbours
 from shoal.estimators.steps import PeopleOutMixin, PrivateStep
-from shoal.queries import Curator
 
 
 class PrivateBounds(PeopleOutMixin, OneToOneFeatureMixin, PrivateStep):  # type: ignore[misc]
@@ -39,6 +36,8 @@ class PrivateBounds(PeopleOutMixin, OneToOneFeatureMixin, PrivateStep):  # type:
         The most rows of a person that are looked at; everything is charged for that many.
     budget : Accountant, optional
         Shared with the other steps.
+    max_weight : float, optional
+        The public maximum of `sample_weight` in `fit`.
     random_state : int, optional
         For tests only: seeded noise is not private.
 
@@ -46,6 +45,10 @@ class PrivateBounds(PeopleOutMixin, OneToOneFeatureMixin, PrivateStep):  # type:
     ----------
     bounds_ : tuple of two ndarrays
         Lower and upper bounds, released.
+    certificate_ : Certificate
+        What is guaranteed, to whom, and what was spent on what.
+    transcript_ : Transcript
+        Every question and noisy answer; what was learnt follows from it.
 
     Examples
     --------
@@ -64,6 +67,8 @@ class PrivateBounds(PeopleOutMixin, OneToOneFeatureMixin, PrivateStep):  # type:
     True
     """
 
+    _registered = "bounds"
+
     def __init__(
         self,
         *,
@@ -73,6 +78,7 @@ class PrivateBounds(PeopleOutMixin, OneToOneFeatureMixin, PrivateStep):  # type:
         unit: str | None = None,
         max_rows: int = 1,
         budget: Accountant | None = None,
+        max_weight: float | None = None,
         random_state: Any = None,
     ) -> None:
         self.epsilon = epsilon
@@ -81,27 +87,15 @@ class PrivateBounds(PeopleOutMixin, OneToOneFeatureMixin, PrivateStep):  # type:
         self.unit = unit
         self.max_rows = max_rows
         self.budget = budget
+        self.max_weight = max_weight
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
-        """Estimate the bounds of every column.
+    def _algorithm(self, budget: Pure | Approx) -> ColumnBounds:  # noqa: ARG002 - as of the others
+        return ColumnBounds()
 
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_rows, n_columns)
-            Numbers; missing and infinite cells are allowed.
-        y : ignored
-            For pipelines.
-        """
-        self._behind_gate(X, None)
-        return self
-
-    def _learn(self, curator: Curator) -> Bounds:
-        known = curator.domain.bounds  # booleans have theirs
-        return estimate_bounds(curator, Fraction(1)) if known.unknown else known
-
-    def _take(self, found: Bounds) -> None:
-        self.bounds_ = np.array(found.lower), np.array(found.upper)
+    def _take(self, found: Limits) -> None:
+        bounds = found.domain.bounds
+        self.bounds_ = np.array(bounds.lower), np.array(bounds.upper)
 
     def _map(self, rows: Array) -> Array:
         # Missing cells stay missing.

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from shoal.accounting import Approx, Budget, Charge, Pure, budget_of
-from shoal.algorithms import Algorithm, AlgorithmInfo, WithClipped, lookup
+from shoal.accounting import Accountant, Approx, Budget, Charge, Pure, budget_of
+from shoal.algorithms import REGISTRY, Algorithm, AlgorithmInfo, WithClipped, lookup
 from shoal.algorithms.shared.clustering import check
-from shoal.domain import STEPS, Domain, Schema, Unit
+from shoal.domain import STEPS, BoundsLike, Domain, Schema, Unit
+from shoal.domain.unit import Neighbours
 from shoal.errors import InvalidInput, WeakDelta
 from shoal.estimators.parameters import (
     CommonParameters,
@@ -27,7 +28,7 @@ from shoal.estimators.parameters import (
 from shoal.mechanisms import public_seed
 from shoal.queries import Curator, LiveCurator, Transcript
 from shoal.release import Certificate
-from shoal.sources import open_table
+from shoal.sources import OpenTable, open_table
 
 # Sums are kept in 64-bit integers with two bits to spare for noise.
 _MOST_ROWS = 2**62 // STEPS
@@ -52,10 +53,29 @@ class FitPlan:
     algorithm: Any
 
 
-class PrivateEstimator(CommonParameters, BaseEstimator):  # type: ignore[misc]
-    """Base class of all estimators that put a table behind the gate and ask it."""
+class PrivateFit(BaseEstimator):  # type: ignore[misc]
+    """Base class of all that puts a table behind the gate and asks it: it has the fit.
+
+    The parameters below are those that the fit reads; a class may have them as parameters of its own.
+    """
+
+    epsilon: float
+    delta: float
+    bounds: BoundsLike | None = None
+    neighbours: Neighbours
+    unit: str | None
+    max_rows: int
+    n_rows: int | None = None
+    budget: Accountant | None
+    scaling: Literal["bounds", "none"] = "bounds"
+    missing: Literal["centre", "drop"] = "centre"
+    levels: Mapping[str, Sequence[str | int]] | None = None
+    max_weight: float | None
+    n_jobs: int | None = None
+    count_clipped: bool = False
 
     _registered: str
+    _registry = REGISTRY
 
     on_charge: Callable[[Charge], None] | None = None
     """Told of every charge before the work it pays for; set it to show progress."""
@@ -80,7 +100,7 @@ class PrivateEstimator(CommonParameters, BaseEstimator):  # type: ignore[misc]
         """
         # All that can be wrong is found here, before a row is read or anything is spent.
         unit, entropy, threads = self._unit(), entropy_for(self), self._threads()
-        table = open_table(X, levels=self.levels, unit=self.unit, weights=sample_weight, bounds=self.bounds)
+        table = self._open(X, sample_weight)
         validate_data(self, table.blank(), skip_check_array=True)
         plan = self._plan(table.schema, unit, weighted=sample_weight is not None)
         accountant, label = accountant_for(self, plan.budget), f"{type(self).__name__}.fit"
@@ -117,10 +137,8 @@ class PrivateEstimator(CommonParameters, BaseEstimator):  # type: ignore[misc]
         run = WithClipped(plan.algorithm) if self.count_clipped else plan.algorithm
         return run.run(curator)
 
-    def _rehearsed(self, algorithm: Any) -> Algorithm:
-        """Return what finds groups with an algorithm: `explain` tells their errors."""
-        found: Algorithm = algorithm
-        return found
+    def _open(self, X: Any, sample_weight: Any) -> OpenTable:
+        return open_table(X, levels=self.levels, unit=self.unit, weights=sample_weight, bounds=self.bounds)
 
     def _plan(self, schema: Schema, unit: Unit, *, weighted: bool) -> FitPlan:
         """Check all parameters that matter to the promise, for a table of this schema."""
@@ -149,7 +167,7 @@ class PrivateEstimator(CommonParameters, BaseEstimator):  # type: ignore[misc]
 
     def _info(self) -> AlgorithmInfo:
         """Return what is known of the algorithm."""
-        return lookup(self._registered)
+        return lookup(self._registered, self._registry)
 
     def _unit(self) -> Unit:
         return unit_for(self)
@@ -207,3 +225,12 @@ class PrivateEstimator(CommonParameters, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+
+class PrivateEstimator(CommonParameters, PrivateFit):
+    """Base class of estimators of groups, and of what groups are found on: they can be explained."""
+
+    def _rehearsed(self, algorithm: Any) -> Algorithm:
+        """Return what finds groups with an algorithm: `explain` tells their errors."""
+        found: Algorithm = algorithm
+        return found

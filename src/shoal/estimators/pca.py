@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -11,15 +10,13 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_is_fitted
 
 from shoal._typing import Array
-from shoal.accounting import Accountant
+from shoal.accounting import Accountant, Approx, Pure
 from shoal.algorithms.column_stats import Components, PrincipalComponents
-from shoal.domain import BoundsLike, Domain
+from shoal.domain import BoundsLike
 from shoal.domain.lattice import decode
 from shoal.domain.unit import Neighbours
-from shoal.errors import InvalidInput, MostlyNoise
 from shoal.estimators.parameters import check_count
 from shoal.estimators.steps import PeopleOutMixin, PrivateStep
-from shoal.queries import Curator
 
 # Standard deviations of a component that are kept to each side of the mean.
 _CLIP = 3.0
@@ -55,6 +52,8 @@ class PrivatePCA(PeopleOutMixin, ClassNamePrefixFeaturesOutMixin, PrivateStep): 
         The most rows of a person that are looked at; everything is charged for that many.
     budget : Accountant, optional
         Shared with the other steps.
+    max_weight : float, optional
+        The public maximum of `sample_weight` in `fit`.
     random_state : int, optional
         For tests only: seeded noise is not private.
 
@@ -71,6 +70,10 @@ class PrivatePCA(PeopleOutMixin, ClassNamePrefixFeaturesOutMixin, PrivateStep): 
         As shares of the noisy variance of all columns.
     reach_ : ndarray of shape (n_components,)
         What is scaled to 1: how far rows are kept along each direction.
+    certificate_ : Certificate
+        What is guaranteed, to whom, and what was spent on what.
+    transcript_ : Transcript
+        Every question and noisy answer; what was learnt follows from it.
 
     Examples
     --------
@@ -89,6 +92,8 @@ class PrivatePCA(PeopleOutMixin, ClassNamePrefixFeaturesOutMixin, PrivateStep): 
     array([-3.,  3.])
     """
 
+    _registered = "pca"
+
     def __init__(
         self,
         n_components: int,
@@ -102,6 +107,7 @@ class PrivatePCA(PeopleOutMixin, ClassNamePrefixFeaturesOutMixin, PrivateStep): 
         unit: str | None = None,
         max_rows: int = 1,
         budget: Accountant | None = None,
+        max_weight: float | None = None,
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
@@ -114,30 +120,18 @@ class PrivatePCA(PeopleOutMixin, ClassNamePrefixFeaturesOutMixin, PrivateStep): 
         self.unit = unit
         self.max_rows = max_rows
         self.budget = budget
+        self.max_weight = max_weight
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
-        """Find the principal directions.
+    def _algorithm(self, budget: Pure | Approx) -> PrincipalComponents:  # noqa: ARG002 - as of the others
+        return PrincipalComponents(check_count(self.n_components, "n_components"))
 
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_rows, n_columns)
-            Numbers; missing and infinite cells are allowed, and taken to lie in the middle of the bounds.
-        y : ignored
-            For pipelines.
-        """
-        found: Components = self._behind_gate(X, self.bounds, self.scaling)
-        if found.noisy:
-            warnings.warn(
-                f"the last of {len(found.variances)} components does not stand out of the noise: raise "
-                "epsilon, give delta or tighter bounds, or ask for fewer components",
-                MostlyNoise,
-                stacklevel=2,
-            )
-        return self
-
-    def _learn(self, curator: Curator) -> Components:
-        return PrincipalComponents(self.n_components).run(curator)
+    def _warning(self, found: Components) -> str | None:
+        said = (
+            f"the last of {len(found.variances)} components does not stand out of the noise: raise "
+            "epsilon, give delta or tighter bounds, or ask for fewer components"
+        )
+        return said if found.noisy else None
 
     def _take(self, found: Components) -> None:
         unit = found.domain.length_unit
@@ -151,12 +145,6 @@ class PrivatePCA(PeopleOutMixin, ClassNamePrefixFeaturesOutMixin, PrivateStep): 
         furthest = np.abs(found.directions) @ (found.domain.column_scale * (1 + np.abs(found.mean)))
         self.reach_ = np.minimum(_CLIP * np.sqrt(found.variances), furthest) * unit
 
-    def _check(self, domain: Domain) -> None:
-        if check_count(self.n_components, "n_components") > domain.n_columns:
-            raise InvalidInput(
-                f"n_components is {self.n_components}; the table has only {domain.n_columns} columns"
-            )
-
     def _map(self, rows: Array) -> Array:
         # Missing cells are taken to lie in the middle of the bounds.
         steps = self._domain.encode(list(rows.T)).columns.T.astype(np.float64)
@@ -167,7 +155,7 @@ class PrivatePCA(PeopleOutMixin, ClassNamePrefixFeaturesOutMixin, PrivateStep): 
         for values, weights in zip(away.T, self.components_.T, strict=True):
             along += values[:, np.newaxis] * weights
         along *= self._domain.length_unit
-        return np.asarray(np.clip(along, -self.reach_, self.reach_) / self._unit)
+        return np.asarray(np.clip(along, -self.reach_, self.reach_) / self._one)
 
     def inverse_transform(self, X: Any) -> npt.NDArray[np.float64]:
         """Map points such as centres back to the table's own units, within its bounds.
@@ -179,12 +167,12 @@ class PrivatePCA(PeopleOutMixin, ClassNamePrefixFeaturesOutMixin, PrivateStep): 
         """
         check_is_fitted(self, "components_")
         column_scale = self._domain.column_scale * self._domain.length_unit
-        away = np.asarray(X) * self._unit @ self.components_
+        away = np.asarray(X) * self._one @ self.components_
         points = self._mean + away / np.where(column_scale > 0, column_scale, 1.0)
         return decode(points, self._domain.bounds.lower, self._domain.bounds.upper)
 
     @property
-    def _unit(self) -> npt.NDArray[np.float64]:
+    def _one(self) -> npt.NDArray[np.float64]:
         return self.reach_ if self.whiten else np.full_like(self.reach_, self.reach_.max())
 
     @property

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,13 +10,12 @@ from sklearn.base import OneToOneFeatureMixin
 from sklearn.utils.validation import check_is_fitted
 
 from shoal._typing import Array
-from shoal.accounting import Accountant
+from shoal.accounting import Accountant, Approx, Pure
 from shoal.algorithms.column_stats import ColumnSpreads, Spreads
 from shoal.domain import BoundsLike
 from shoal.domain.unit import Neighbours
-from shoal.errors import InvalidInput, MostlyNoise
+from shoal.errors import InvalidInput
 from shoal.estimators.steps import PeopleOutMixin, PrivateStep
-from shoal.queries import Curator
 
 
 class PrivateScaler(PeopleOutMixin, OneToOneFeatureMixin, PrivateStep):  # type: ignore[misc]
@@ -45,6 +43,8 @@ class PrivateScaler(PeopleOutMixin, OneToOneFeatureMixin, PrivateStep):  # type:
         The most rows of a person that are looked at; everything is charged for that many.
     budget : Accountant, optional
         Shared with the other steps.
+    max_weight : float, optional
+        The public maximum of `sample_weight` in `fit`.
     random_state : int, optional
         For tests only: seeded noise is not private.
 
@@ -53,6 +53,10 @@ class PrivateScaler(PeopleOutMixin, OneToOneFeatureMixin, PrivateStep):  # type:
     mean_, scale_ : ndarray of shape (n_columns,)
         Noisy means and standard deviations in the table's own units, released. The scale of a column whose
         spread does not stand out of the noise is that of the noise; of a constant one, 1.
+    certificate_ : Certificate
+        What is guaranteed, to whom, and what was spent on what.
+    transcript_ : Transcript
+        Every question and noisy answer; what was learnt follows from it.
 
     Examples
     --------
@@ -72,6 +76,8 @@ class PrivateScaler(PeopleOutMixin, OneToOneFeatureMixin, PrivateStep):  # type:
     (2, 2)
     """
 
+    _registered = "scaler"
+
     def __init__(
         self,
         *,
@@ -83,6 +89,7 @@ class PrivateScaler(PeopleOutMixin, OneToOneFeatureMixin, PrivateStep):  # type:
         unit: str | None = None,
         max_rows: int = 1,
         budget: Accountant | None = None,
+        max_weight: float | None = None,
         random_state: Any = None,
     ) -> None:
         self.epsilon = epsilon
@@ -93,32 +100,20 @@ class PrivateScaler(PeopleOutMixin, OneToOneFeatureMixin, PrivateStep):  # type:
         self.unit = unit
         self.max_rows = max_rows
         self.budget = budget
+        self.max_weight = max_weight
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
-        """Estimate mean and spread of every column.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_rows, n_columns)
-            Numbers; missing and infinite cells are allowed, and taken to lie in the middle of the bounds.
-        y : ignored
-            For pipelines.
-        """
+    def _algorithm(self, budget: Pure | Approx) -> ColumnSpreads:  # noqa: ARG002 - as of the others
         if not 0 < self.clip < float("inf"):
             raise InvalidInput(f"clip is {self.clip!r}; it must be a number above 0")
-        found: Spreads = self._behind_gate(X, self.bounds)
-        if found.noisy:
-            warnings.warn(
-                "the noise of the means is as wide as the bounds, so the scaling is mostly noise: raise "
-                "epsilon or give tighter bounds",
-                MostlyNoise,
-                stacklevel=2,
-            )
-        return self
+        return ColumnSpreads()
 
-    def _learn(self, curator: Curator) -> Spreads:
-        return ColumnSpreads().run(curator)
+    def _warning(self, found: Spreads) -> str | None:
+        said = (
+            "the noise of the means is as wide as the bounds, so the scaling is mostly noise: raise "
+            "epsilon or give tighter bounds"
+        )
+        return said if found.noisy else None
 
     def _take(self, found: Spreads) -> None:
         half = found.domain.bounds.half_width

@@ -1,24 +1,23 @@
-"""What the private steps of a pipeline share: the fit behind the gate, and reading rows to transform."""
+"""What the private steps of a pipeline share: what they keep of a fit, and reading rows to transform."""
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
-from collections.abc import Mapping
-from typing import Any, Literal
+from os import PathLike
+from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from shoal._typing import Array
-from shoal.accounting import Accountant, budget_of
-from shoal.domain import BoundsLike, Domain
+from shoal.algorithms import PIPELINE_STEPS
 from shoal.domain.schema import NUMBER
-from shoal.domain.unit import Neighbours
-from shoal.estimators.parameters import accountant_for, entropy_for, saying_what_was_spent, unit_for
-from shoal.mechanisms import public_seed
-from shoal.queries import Curator, LiveCurator
-from shoal.sources import Table
+from shoal.errors import InvalidInput, MostlyNoise
+from shoal.estimators.fitting import PrivateFit
+from shoal.queries import Transcript
+from shoal.sources import FileTable, OpenTable, Table, open_table
 
 
 class PeopleOutMixin:
@@ -38,58 +37,44 @@ class PeopleOutMixin:
         return names if self.unit is None else np.append(names, self.unit)
 
 
-class PrivateStep(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class PrivateStep(TransformerMixin, PrivateFit):  # type: ignore[misc]
     """Base class of private transformers: what they learn is released, what they return is your rows."""
 
-    epsilon: float
-    delta: float
-    neighbours: Neighbours
-    unit: str | None
-    max_rows: int
-    budget: Accountant | None
-    random_state: Any
+    _registry = PIPELINE_STEPS
 
-    @abstractmethod
-    def _learn(self, curator: Curator) -> Any:
-        """Ask the curator for what is to be learnt."""
+    def _open(self, X: Any, sample_weight: Any) -> OpenTable:
+        # Before anything is spent: these could be learnt from, and then not be handed on to the next step.
+        if isinstance(sample_weight, str):
+            raise InvalidInput(
+                f"sample_weight is the column {sample_weight!r}; give a step the weights as an array"
+            )
+        if self.unit is not None and isinstance(X, str | PathLike | FileTable):
+            raise InvalidInput(
+                "a file cannot go with unit in a step: what it returns has the column of people beside its "
+                "own, in a data frame like the one given; read the file into one"
+            )
+        return super()._open(X, sample_weight)
+
+    def _keep(self, found: Any, transcript: Transcript) -> None:
+        self.transcript_ = transcript
+        self._take(found)
+        if said := self._warning(found):
+            warnings.warn(said, MostlyNoise, stacklevel=3)
 
     @abstractmethod
     def _take(self, found: Any) -> None:
         """Make the fitted attributes of what was learnt; nothing else goes into them."""
 
-    def _behind_gate(
-        self, X: Any, bounds: BoundsLike | None, scaling: Literal["bounds", "none"] = "bounds"
-    ) -> Any:
-        """Learn from the rows of a table, take it over, and return it."""
-        # All that can be wrong is found here, before anything is spent.
-        budget = budget_of(self.epsilon, self.delta)
-        unit = unit_for(self)
-        accountant = accountant_for(self, budget)
-        entropy = entropy_for(self)
-        declared = dict.fromkeys(bounds, NUMBER) if isinstance(bounds, Mapping) else {}
-        table = Table(X, declared=declared, unit=self.unit)
-        validate_data(self, table.blank(), skip_check_array=True)
-        domain = Domain(table.schema.bounds(bounds), scaling, unit=unit, names=table.names)
-        self._check(domain)
-        label = f"{type(self).__name__}.fit"
-        with accountant.reserve(budget, label, unit) as allowance, saying_what_was_spent(allowance):
-            # Which rows of a person are kept is drawn anew for every fit.
-            key = public_seed(entropy) if self.unit is not None else 0
-            curator = LiveCurator(table.source(domain, key=key), domain, allowance, entropy)
-            found = self._learn(curator)
-        self._transcript = curator.transcript  # noisy answers: what an audit runs the step again from
-        self._take(found)
-        return found
-
-    def _check(self, domain: Domain) -> None:
-        """Refuse parameters that do not suit the columns."""
+    def _warning(self, found: Any) -> str | None:  # noqa: ARG002 - for those that can tell
+        """Say what gives reason to doubt what was learnt."""
+        return None
 
     def transform(self, X: Any) -> Any:
         """Map every row by itself to [-1, 1]. What comes out is your rows: it is not for release.
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_rows, n_columns)
+        X : array-like or data frame of shape (n_rows, n_columns), path or FileTable
             Rows of the same columns as in `fit`, and the column of people where there is one.
 
         Returns
@@ -100,12 +85,16 @@ class PrivateStep(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         declared = dict.fromkeys(getattr(self, "feature_names_in_", ()), NUMBER)
-        table = Table(X, declared=declared, unit=self.unit)
+        table = open_table(X, bounds=declared, unit=self.unit)
         validate_data(self, table.blank(), skip_check_array=True, reset=False)
         without = table.without_people()
         rows = [np.column_stack(without.read(part).columns) for part in without.parts(2**16)]
         found = self._map(np.concatenate(rows).astype(np.float64))
-        return found if self.unit is None else table.with_people(found, self.get_feature_names_out()[:-1])
+        if self.unit is None:
+            return found
+        if not isinstance(table, Table):
+            raise InvalidInput("with unit a step returns a data frame: read the file into one")
+        return table.with_people(found, self.get_feature_names_out()[:-1])
 
     def _map(self, rows: Array) -> Array:
         """Map rows, each by itself; missing cells are NaN."""
@@ -118,8 +107,3 @@ class PrivateStep(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             # Clipped before it is divided, as a huge cell would overflow; then again, as division rounds.
             scaled = (np.clip(rows, lower, upper) - middle) / np.where(half > 0, half, 1.0)
             return np.clip(scaled, -1.0, 1.0)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags

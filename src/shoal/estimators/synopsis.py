@@ -7,7 +7,7 @@ from abc import abstractmethod
 from typing import Literal, Unpack
 
 from shoal.accounting import Approx, Pure
-from shoal.algorithms import SYNOPSES, AlgorithmInfo, lookup
+from shoal.algorithms import SYNOPSES
 from shoal.algorithms.grid import GridSketch, Resolution
 from shoal.algorithms.grid import GridSynopsis as GridAlgorithm
 from shoal.algorithms.synopses.boxes import BoxCounts
@@ -29,6 +29,8 @@ class PrivateSynopsis(PrivateEstimator):
     often as you like and at no further cost.
     """
 
+    _registry = SYNOPSES
+
     def _keep(self, found: BoxCounts, transcript: Transcript) -> None:
         self.release_ = SynopsisRelease(found, self.certificate_, transcript)
         if said := found.warning():
@@ -43,9 +45,6 @@ class PrivateSynopsis(PrivateEstimator):
 
     def _rehearsed(self, algorithm: MakesSynopsis) -> GroupsOn:
         return GroupsOn(check_count(self.n_clusters, "n_clusters"), algorithm)
-
-    def _info(self) -> AlgorithmInfo:
-        return lookup(self._registered, SYNOPSES)
 
 
 class GridSynopsis(PrivateSynopsis):
