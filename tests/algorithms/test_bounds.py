@@ -11,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 
 from shoal import Accountant, DPLloyd, GridKMeans, PrivateBounds
 from shoal.algorithms import estimate_bounds
+from shoal.algorithms.shared.bounds import magnitude, tighten
 from shoal.domain import Bounds, Domain
 from shoal.domain.magnitude import BUCKETS, bucket, edges
 from shoal.errors import InvalidInput, MostlyNoise
@@ -73,10 +74,11 @@ def test_without_bounds_a_fit_pays_a_tenth_for_them():
 
 
 @pytest.mark.filterwarnings("ignore:the noise of a centre")
-def test_nothing_to_see_gives_the_public_default():
-    with pytest.warns(MostlyNoise, match="default"):
+def test_where_there_is_nothing_to_see_a_warning_says_that_bounds_are_a_guess():
+    with pytest.warns(MostlyNoise, match="a guess"):
         model = DPLloyd(2, epsilon=0.01).fit(np.full((3, 1), 1e6))
-    assert model.certificate_.bounds["columns"] == {"x0": [-1.0, 1.0]}
+    low, high = model.certificate_.bounds["columns"]["x0"]
+    assert low <= high
 
 
 def test_a_pipeline_shares_one_budget():
@@ -101,3 +103,33 @@ def test_what_cannot_work_is_refused_before_bounds_are_paid_for():
     with pytest.raises(InvalidInput, match="cells"):
         GridKMeans(2, epsilon=1.0, resolution=2**11, budget=budget).fit(np.zeros((9, 6)))
     assert budget.spent == 0
+
+
+def test_no_side_of_a_column_is_cut_off():
+    # Even rows from -0.9 to 0.85: one power of two of one sign stands out alone, and half would be cut off.
+    counts = np.zeros(BUCKETS)
+    counts[bucket(np.array([-0.6, -0.3, -0.2, 0.2, 0.3, 0.6]))] = (
+        5300.0,
+        2800.0,
+        1300.0,
+        1500.0,
+        2900.0,
+        4000.0,
+    )
+    assert magnitude(counts, 566.0, 4800.0) == (-1.0, 1.0, True)
+
+
+def test_small_shares_of_rows_near_the_others_are_kept():
+    counts = np.zeros(BUCKETS)
+    counts[bucket(np.array([3.0, 6.0, -3.0, 2.0**40]))] = 10_000.0, 300.0, 250.0, 20.0
+    low, high, found = magnitude(counts, 10.0, 150.0)
+    assert (low, high, found) == (-4.0, 8.0, True)
+
+
+def test_where_noise_hides_rows_bounds_are_tightened_with_a_margin():
+    counts = np.zeros(32)
+    counts[12:20] = 1000.0
+    sure = tighten(counts, 0.01, 0.0, 32.0)
+    unsure = tighten(counts, 20.0, 0.0, 32.0)
+    assert sure == (12.0, 20.0)
+    assert unsure == (10.0, 22.0)

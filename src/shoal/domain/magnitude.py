@@ -16,7 +16,9 @@ _LOWEST, _HIGHEST = -64, 63
 _POWERS = _HIGHEST - _LOWEST + 1
 BUCKETS = 2 * _POWERS + 2
 """Negative powers from large to small, zero, positive powers from small to large, and missing cells."""
-_ZERO, _MISSING = _POWERS, BUCKETS - 1
+ZERO, _MISSING = _POWERS, BUCKETS - 1
+POWER_OF_ONE = -_LOWEST
+"""How many buckets beyond that of the smallest numbers the one of [1, 2) is."""
 
 
 def bucket(values: npt.NDArray[np.generic]) -> npt.NDArray[np.int64]:
@@ -32,8 +34,8 @@ def bucket(values: npt.NDArray[np.generic]) -> npt.NDArray[np.int64]:
     safe = np.where(finite, exact, 0.0)
     # frexp gives |x| = m 2^e with m in [1/2, 1): the power is e - 1, exactly.
     power = np.clip(np.frexp(np.abs(safe))[1] - 1, _LOWEST, _HIGHEST).astype(np.int64) - _LOWEST
-    found = np.where(safe > 0, _ZERO + 1 + power, _ZERO - 1 - power)
-    return np.where(finite, np.where(safe == 0, _ZERO, found), _MISSING)
+    found = np.where(safe > 0, ZERO + 1 + power, ZERO - 1 - power)
+    return np.where(finite, np.where(safe == 0, ZERO, found), _MISSING)
 
 
 def edges(index: int) -> tuple[float, float]:
@@ -44,11 +46,11 @@ def edges(index: int) -> tuple[float, float]:
     >>> edges(BUCKETS - 1)
     (0.0, 0.0)
     """
-    if index in (_ZERO, _MISSING):
+    if index in (ZERO, _MISSING):
         return 0.0, 0.0
-    power = abs(index - _ZERO) - 1 + _LOWEST
+    power = abs(index - ZERO) - 1 + _LOWEST
     low, high = 2.0**power, 2.0 ** (power + 1)
-    return (low, high) if index > _ZERO else (-high, -low)
+    return (low, high) if index > ZERO else (-high, -low)
 
 
 def encode_bucket(values: npt.NDArray[np.generic], out: npt.NDArray[np.float32]) -> npt.NDArray[np.bool_]:
