@@ -15,6 +15,7 @@ from shoal.algorithms.shared.clustering import Algorithm
 from shoal.domain import Bounds, Domain
 from shoal.domain.side import SIDES
 from shoal.queries import Curator, NoisyCounts, Sides, Transcript
+from shoal.queries.questions import Histogram
 
 SHARE_FOR_CLIPPED = Fraction(1, 50)
 
@@ -53,8 +54,9 @@ def counts_clipped(transcript: Transcript) -> bool:
 
 
 def _answers(transcript: Transcript) -> dict[int, NoisyCounts]:
-    asked = ((getattr(entry.question, "partition", None), entry.answer) for entry in transcript.entries)
-    return {sides.column: answer for sides, answer in asked if isinstance(sides, Sides)}
+    asked = ((entry.question, entry.answer) for entry in transcript.entries)
+    counted = ((q.partition, answer) for q, answer in asked if isinstance(q, Histogram))
+    return {sides.column: answer for sides, answer in counted if isinstance(sides, Sides)}
 
 
 def counted_columns(domain: Domain) -> dict[str, int]:

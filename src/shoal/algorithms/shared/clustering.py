@@ -59,6 +59,13 @@ class Checks(Protocol):
         ...
 
 
+@runtime_checkable
+class HasSketch(Protocol):
+    """What sketches the rows first, and works on that."""
+
+    sketch: object
+
+
 class Algorithm(Protocol):
     """A published algorithm with its public parameters."""
 
@@ -77,6 +84,7 @@ def check(algorithm: object, domain: Domain) -> None:
     domain : Domain
         The public facts of the table; bounds may be unknown.
     """
-    for part in (algorithm, getattr(algorithm, "sketch", None)):
+    sketch = algorithm.sketch if isinstance(algorithm, HasSketch) else None
+    for part in (algorithm, sketch):
         if isinstance(part, Checks):
             part.check(domain)
