@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,11 +9,10 @@ from typing import Any
 import click
 
 from shoal.errors import ShoalError
+from shoal.reporting.console import Exit, command, write_json
 
-LEAK, BAD_USAGE, INTERRUPTED = 1, 2, 130
 
-
-@click.command("audit")
+@command("audit")
 @click.argument("algorithm", required=False)
 @click.option(
     "--all", "every", is_flag=True, help="Audit every algorithm, synopsis and step at epsilon 0.5, 1 and 3."
@@ -41,7 +39,6 @@ LEAK, BAD_USAGE, INTERRUPTED = 1, 2, 130
 @click.option(
     "--fresh", multiple=True, help="Do this algorithm again, whatever --results has. May be repeated."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the findings for machines.")
 @click.option("--out", type=click.Path(dir_okay=False), help="Write PATH.md and PATH.html as well.")
 def audit_command(
     algorithm: str | None,
@@ -85,9 +82,9 @@ def audit_command(
     except KeyboardInterrupt:
         kept = "" if results is None else f"; findings are kept in {results}, and the same command goes on"
         click.echo(f"interrupted{kept}", err=True)
-        sys.exit(INTERRUPTED)
+        sys.exit(int(Exit.INTERRUPTED))
     _show(report, as_json, out)
-    sys.exit(0 if report.passed else LEAK)
+    sys.exit(int(Exit.DONE if report.passed else Exit.FAILED))
 
 
 def _usual_runs(every: bool, thorough: bool, results: Path | None) -> int | None:
@@ -130,7 +127,7 @@ def _show(report: Any, as_json: bool, out: str | None) -> None:
         for path in write(report, out):
             click.echo(f"written: {path}", err=True)
     if as_json:
-        click.echo(json.dumps(report.to_dict(), indent=2, allow_nan=False))
+        write_json(report.to_dict())
         return
     console = Console()
     if not console.is_terminal:
