@@ -53,7 +53,7 @@ OBJECTS = [
     pd.Timestamp("2024-05-01"),
     pd.NaT,
     pd.NA,
-    np.datetime64("NaT"),
+    np.datetime64("NaT", "s"),
     np.datetime64("2024-05-01", "ns"),
     uuid.UUID(int=5),
     ("a", 1),

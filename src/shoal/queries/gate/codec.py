@@ -158,6 +158,8 @@ def from_plain(wanted: Any, value: Any, store: Mapping[str, npt.NDArray[Any]] | 
         return _member(inner, value, store)
     if origin is Literal:
         return _checked(any(value == v and type(value) is type(v) for v in inner), value, value, wanted)
+    if origin is npt.NDArray:  # since NumPy 2.5 an alias that stays one
+        return _array(np.dtype(inner[0]), value, store)
     if origin is np.ndarray:
         return _array(np.dtype(get_args(inner[-1])[0]), value, store)
     if origin in (tuple, list) and (origin is list or inner[-1:] == (...,)):
