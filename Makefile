@@ -8,7 +8,7 @@ BIN    := $(VENV)/bin
 # More for pytest: make test PYTEST="--durations=15 tests/sources"
 PYTEST ?=
 
-.PHONY: demo test test-fast coverage test-matrix matrix spark lint docs docs-serve release-check bench clean
+.PHONY: demo test test-fast coverage test-matrix matrix spark lint docs docs-serve release-check bench mutants clean
 
 demo: $(VENV)/.plot
 	$(BIN)/shoal demo
@@ -55,6 +55,9 @@ release-check: $(VENV)/.release
 	$(PYTHON) -m venv build/release/venv
 	build/release/venv/bin/python -m pip install -q --disable-pip-version-check "$$(ls dist/*.whl)[plot]"
 	cd build/release && venv/bin/shoal --version && venv/bin/shoal demo
+
+mutants: $(VENV)/.test
+	$(BIN)/python tests/mutants/run.py
 
 bench: $(VENV)/.test
 	$(BIN)/python benchmarks/lloyd.py

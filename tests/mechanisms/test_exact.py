@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.errors import InvalidInput
-from shoal.mechanisms import SeededEntropy, bernoulli_exp, geometric_exp, uniform_below
+from shoal.mechanisms import SeededEntropy, bernoulli_exp, exact, geometric_exp, uniform_below
 from shoal.mechanisms.exact import bernoulli_exp_square, first_accepted, run_lengths
 from shoal.mechanisms.uniform import fair_coins
 
@@ -184,6 +184,15 @@ def test_run_lengths_keep_the_run_left_open_at_the_end(inverse_rate, size, asser
     values = np.arange(40)
     q = math.exp(-1 / inverse_rate)
     assert_law(runs, values, (1 - q) * q**values)
+
+
+def test_a_run_goes_on_in_the_next_row_of_coins(monkeypatch):
+    # All heads, then a tail: to start afresh would drop long runs more often than short ones. That happens
+    # too seldom for a test of the law to see it.
+    rows = iter([True, False])
+    monkeypatch.setattr(exact, "bernoulli_exp", lambda entropy, a, b, n: np.full(n, next(rows)))
+    (run,) = run_lengths(SeededEntropy(0), 1, 1)
+    assert run == 2 * (1 + 1 - 1) + 8  # as many heads as the first row has coins
 
 
 @pytest.mark.parametrize(

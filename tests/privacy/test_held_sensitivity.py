@@ -51,6 +51,15 @@ def test_taking_rows_away_leaves_neighbours(case, n, weighted):
     assert (one - other).total() == (other - one).total() <= 1
 
 
+def test_a_far_row_does_not_change_which_are_nearest():
+    # Distances are sorted into buckets as wide as the furthest row says: in one they must be in order too.
+    near = np.random.default_rng(0).permutation(40).reshape(-1, 1) * 20
+    for n in range(1, 40):
+        one, other = (left(rows, 1, np.array([0]), n, None) for rows in (near, np.vstack([near, [[STEPS]]])))
+        assert not one - other
+        assert (other - one).total() == 1
+
+
 def test_rows_to_take_from_the_exact_number_would_tell_it():
     # The paper takes w = 3n/8k of exactly n rows, and releases w: under add/remove that is n itself.
     assert schedule(1000, 1)[0] != schedule(1003, 1)[0]
