@@ -28,8 +28,8 @@ from shoal.algorithms.merging import Merging, merged_sd
 from shoal.algorithms.shared.clustering import Clustering
 from shoal.errors import MostlyNoise
 from shoal.estimators.explanation import explain
+from shoal.postprocess.evidence import smallest_count
 from shoal.postprocess.merge import merge_weights
-from shoal.postprocess.recentre import smallest_count
 
 BOUNDS = {"bounds": (-1, 1)}
 FAMILY = {

@@ -15,7 +15,7 @@ from shoal.algorithms.kmeans.centre_round import EDGES, RoundResult, distance_wi
 from shoal.algorithms.kmeans.kmeans import KMeans as KMeansAlgorithm
 from shoal.algorithms.kmeans.kmeans import one_mean
 from shoal.algorithms.kmeans.tree import merge_to_k
-from shoal.algorithms.shared.row_count import RowCount
+from shoal.algorithms.shared.clustering import RowCount
 from shoal.algorithms.swap import Round, swapped
 from shoal.algorithms.synopses.masked_grid import stand_out
 from shoal.errors import InvalidInput, InvalidRelease

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from shoal.errors import InvalidInput
 from shoal.mechanisms import SeededEntropy, bernoulli_exp, exact, geometric_exp, uniform_below
+from shoal.mechanisms.entropy import fair_coins
 from shoal.mechanisms.exact import bernoulli_exp_square, first_accepted, run_lengths
-from shoal.mechanisms.uniform import fair_coins
 
 
 class Scripted:

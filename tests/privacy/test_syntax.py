@@ -57,7 +57,7 @@ def test_algorithms_name_only_what_the_curator_tells(path):
     [
         "from shoal.sources import MemorySource",
         "from shoal.mechanisms import discrete_laplace",
-        "import shoal.sources.memory",
+        "import shoal.sources.table",
         "from shoal.queries.gate.curator import LiveCurator",
         "def run(curator): return curator._source",
         "def run(curator): return getattr(curator, '_so' + 'urce')",

@@ -22,8 +22,8 @@ from shoal.audit.replay import check_cells
 from shoal.domain import Bounds, Domain
 from shoal.errors import InvalidInput, InvalidRelease, ReplayMismatch
 from shoal.queries import Grid, RehearsalCurator, ReplayCurator, Transcript
+from shoal.queries.gate.answering import Entry
 from shoal.queries.gate.codec import digest, from_plain, plain
-from shoal.queries.gate.transcript import Entry
 from shoal.queries.questions import Histogram, Question
 from shoal.queries.questions.base import Additive, exact_sum
 from shoal.release.checks import check_answers, check_budget, check_charges

@@ -1,10 +1,22 @@
 """Budgets as exact values, charges, and the accountant that refuses before the work."""
 
 from shoal.accounting.accountant import Accountant, Allowance
-from shoal.accounting.budget import ZCDP, Approx, Budget, NoGuarantee, Pure, budget_of, exact, round_down
+from shoal.accounting.budget import (
+    ZCDP,
+    Approx,
+    Budget,
+    NoGuarantee,
+    Pure,
+    budget_of,
+    equal,
+    exact,
+    growing,
+    portion,
+    round_down,
+    weighted,
+)
 from shoal.accounting.conversion import delta_of, epsilon_of, rho_of
 from shoal.accounting.events import Charge
-from shoal.accounting.plan import equal, growing, portion, weighted
 
 __all__ = [
     "ZCDP",

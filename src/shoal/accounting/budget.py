@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -13,6 +14,8 @@ from typing import Any, Literal, TypeAlias
 from shoal.accounting.conversion import rho_of
 from shoal.errors import InvalidBudget
 
+Plan: TypeAlias = tuple[Fraction, ...]
+"""How a budget is cut: fractions that add up to one, exactly."""
 Currency: TypeAlias = Literal["epsilon", "rho"]
 
 # Shares keep 20 significant bits and denominators of at most 2^32, so that samplers' integers fit in 64 bits:
@@ -203,3 +206,51 @@ def budget_of(epsilon: Any, delta: Any = 0.0) -> Pure | Approx:
 def _positive(value: Fraction, name: str) -> None:
     if value <= 0:
         raise InvalidBudget(f"{name} is {float(value):g}; it must be above 0")
+
+
+def weighted(weights: Sequence[int | Fraction]) -> Plan:
+    """Cut in proportion to positive weights.
+
+    Examples
+    --------
+    >>> weighted([1, 3])
+    (Fraction(1, 4), Fraction(3, 4))
+    """
+    parts = [Fraction(w) for w in weights]
+    if not parts or min(parts) <= 0:
+        raise InvalidBudget(f"a plan needs weights above 0, got {list(weights)!r}")
+    total = sum(parts, Fraction(0))
+    return tuple(w / total for w in parts)
+
+
+def equal(n: int) -> Plan:
+    """Cut into n equal shares.
+
+    Examples
+    --------
+    >>> equal(4)
+    (Fraction(1, 4), Fraction(1, 4), Fraction(1, 4), Fraction(1, 4))
+    """
+    return weighted([1] * n)
+
+
+def growing(n: int, ratio: Fraction = Fraction(5, 4)) -> Plan:
+    """Cut into n shares, each `ratio` times the one before: late steps matter more.
+
+    Examples
+    --------
+    >>> growing(2, Fraction(3))
+    (Fraction(1, 4), Fraction(3, 4))
+    """
+    return weighted([ratio**i for i in range(n)])
+
+
+def portion(plan: Plan, share: Fraction) -> Plan:
+    """Scale a plan to a share of the budget.
+
+    Examples
+    --------
+    >>> portion(equal(2), Fraction(1, 2))
+    (Fraction(1, 4), Fraction(1, 4))
+    """
+    return tuple(share * part for part in plan)

@@ -14,11 +14,11 @@ import numpy as np
 
 from shoal._typing import Array
 from shoal.algorithms.shared.bounds import SHARE_FOR_BOUNDS, estimate_bounds
-from shoal.algorithms.shared.row_count import rows_at_least
+from shoal.algorithms.shared.clustering import rows_at_least
 from shoal.domain import STEPS, Domain
 from shoal.errors import InvalidInput
 from shoal.postprocess import recentre
-from shoal.postprocess.recentre import smallest_count
+from shoal.postprocess.evidence import smallest_count
 from shoal.queries import Ball, Curator, Grid, Noise, Offset, Outer, RowStat, Squares, WithCost
 from shoal.queries.statistics.second_moments import symmetric
 

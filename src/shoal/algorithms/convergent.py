@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from shoal.accounting.plan import growing
+from shoal.accounting.budget import growing
 from shoal.algorithms.shared.clustering import Clustering
 from shoal.algorithms.shared.convergent_zones import reach, relative_noise, sampling_zone
 from shoal.postprocess import centre_sd, pack, recentre

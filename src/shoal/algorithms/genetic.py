@@ -13,8 +13,7 @@ import numpy as np
 
 from shoal._typing import Array
 from shoal.algorithms.grid import effective_epsilon
-from shoal.algorithms.shared.clustering import Clustering
-from shoal.algorithms.shared.row_count import count_rows
+from shoal.algorithms.shared.clustering import Clustering, count_rows
 from shoal.errors import InvalidInput
 from shoal.queries import ClusterCost, Curator, Voronoi
 

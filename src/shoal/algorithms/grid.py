@@ -12,8 +12,7 @@ from fractions import Fraction
 from typing import Literal, TypeAlias
 
 from shoal.algorithms.shared.bounds import bounded
-from shoal.algorithms.shared.clustering import Clustering
-from shoal.algorithms.shared.row_count import count_rows
+from shoal.algorithms.shared.clustering import Clustering, count_rows
 from shoal.algorithms.synopses.grid_counts import GridCounts
 from shoal.algorithms.synopses.groups import clustering_on
 from shoal.domain import Domain

@@ -12,8 +12,7 @@ from typing import Literal
 
 from shoal.algorithms.grid import GridSketch, effective_epsilon
 from shoal.algorithms.lloyd import noisy_lloyd
-from shoal.algorithms.shared.clustering import Clustering
-from shoal.algorithms.shared.row_count import count_rows
+from shoal.algorithms.shared.clustering import Clustering, count_rows
 from shoal.algorithms.shared.su_error import grid_cells, grid_variance, lloyd_error, smallest_epsilon
 from shoal.algorithms.synopses.groups import clustering_on
 from shoal.queries import Curator, Noise

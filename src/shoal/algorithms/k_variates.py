@@ -10,8 +10,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from shoal.algorithms.grid import GridSketch
-from shoal.algorithms.shared.clustering import Clustering
-from shoal.algorithms.shared.row_count import count_rows
+from shoal.algorithms.shared.clustering import Clustering, count_rows
 from shoal.algorithms.synopses.groups import clustering_on
 from shoal.queries import Curator, Voronoi
 

@@ -11,9 +11,8 @@ from fractions import Fraction
 from typing import Literal
 
 from shoal._typing import Array
-from shoal.accounting.plan import equal, growing, portion
-from shoal.algorithms.shared.clustering import Clustering
-from shoal.algorithms.shared.row_count import RowCount, count_rows
+from shoal.accounting.budget import equal, growing, portion
+from shoal.algorithms.shared.clustering import Clustering, RowCount, count_rows
 from shoal.algorithms.shared.su_error import lloyd_error
 from shoal.postprocess import centre_sd, pack, recentre
 from shoal.queries import Curator, Noise, Voronoi

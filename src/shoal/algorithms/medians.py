@@ -14,16 +14,15 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from shoal._typing import Array
-from shoal.accounting.plan import equal, portion
+from shoal.accounting.budget import equal, portion
 from shoal.algorithms.coreset.coreset import CoresetSketch, coreset_clustering
 from shoal.algorithms.grid import GridSketch
-from shoal.algorithms.shared.clustering import Clustering
+from shoal.algorithms.shared.clustering import Clustering, RowCount, count_rows
 from shoal.algorithms.shared.local_swap import local_swap
-from shoal.algorithms.shared.row_count import RowCount, count_rows
 from shoal.algorithms.synopses.grid_counts import GridCounts
 from shoal.algorithms.synopses.groups import clustering_on
 from shoal.errors import MostlyNoise
-from shoal.postprocess.recentre import smallest_count
+from shoal.postprocess.evidence import smallest_count
 from shoal.queries import Curator, Direction, Noise, NoisySums, Voronoi
 
 Route: TypeAlias = Literal["gradient", "synopsis", "coreset", "swap"]

@@ -11,12 +11,12 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from shoal._typing import Array, Integers
-from shoal.accounting.plan import Plan, equal, weighted
+from shoal.accounting.budget import Plan, equal, weighted
 from shoal.algorithms.lloyd import noisy_lloyd
 from shoal.algorithms.shared.clustering import Clustering
 from shoal.postprocess import pack
+from shoal.postprocess.evidence import smallest_count
 from shoal.postprocess.merge import Merge, merge, merge_weights
-from shoal.postprocess.recentre import smallest_count
 from shoal.queries import Curator, Noise
 
 Variant: TypeAlias = Literal["average_k", "allocation_k", "average_nk", "allocation_nk"]

@@ -14,8 +14,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from shoal.algorithms.shared.bounds import tighten
-from shoal.algorithms.shared.clustering import Clustering
-from shoal.algorithms.shared.row_count import count_rows
+from shoal.algorithms.shared.clustering import Clustering, count_rows
 from shoal.postprocess import pack
 from shoal.queries import Curator, Marginal, Noise, Voronoi
 

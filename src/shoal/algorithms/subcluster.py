@@ -13,12 +13,12 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from shoal._typing import Array
-from shoal.accounting.plan import growing
+from shoal.accounting.budget import growing
 from shoal.algorithms.convergent import GROWTH
 from shoal.algorithms.shared.clustering import Clustering
 from shoal.algorithms.shared.convergent_zones import reach, relative_noise, sub_seeds
 from shoal.postprocess import pack
-from shoal.postprocess.recentre import smallest_count
+from shoal.postprocess.evidence import smallest_count
 from shoal.queries import Box, Curator, Noise, NoisySums, Offset, SubCells, Voronoi
 
 Move: TypeAlias = Literal["combined", "sampled", "largest"]

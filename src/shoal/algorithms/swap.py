@@ -14,14 +14,13 @@ from typing import Literal
 import numpy as np
 
 from shoal._typing import Array
-from shoal.accounting.plan import equal, portion
+from shoal.accounting.budget import equal, portion
 from shoal.algorithms.kmeans.centre_round import CAUTIOUS_RADIUS, EDGES, distance_within
 from shoal.algorithms.lsh_tree.lsh_tree import lsh_start
-from shoal.algorithms.shared.clustering import Clustering
-from shoal.algorithms.shared.row_count import RowCount
+from shoal.algorithms.shared.clustering import Clustering, RowCount
 from shoal.postprocess import pack
 from shoal.postprocess.agglomerate import joining_losses
-from shoal.postprocess.recentre import smallest_count
+from shoal.postprocess.evidence import smallest_count
 from shoal.queries import Curator, Relative, Shells, Voronoi
 
 # While groups may be without a centre, rows are followed this far, in half widths of the domain, a column.

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shoal.domain.unit import Neighbours
+from shoal.domain.domain import Neighbours
 from shoal.errors import InvalidInput
 
 Rows = npt.NDArray[np.float64]

@@ -15,8 +15,8 @@ from shoal.audit.sights import Fit
 from shoal.domain import Domain
 from shoal.errors import ReplayMismatch, ShoalError
 from shoal.queries import ReplayCurator, Transcript
+from shoal.queries.gate.answering import AnsweringCurator
 from shoal.queries.gate.codec import digest
-from shoal.queries.gate.live import AnsweringCurator
 from shoal.queries.questions import Step
 from shoal.release import CoresetRelease, Release, SynopsisRelease
 from shoal.release.checks import replay as replay_release

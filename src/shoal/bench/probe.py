@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from shoal.algorithms.shared.su_error import grid_bias, grid_variance, lloyd_error
 from shoal.queries import Grid, NoisyCounts, SparseCounts
-from shoal.queries.gate.transcript import Entry
+from shoal.queries.gate.answering import Entry
 from shoal.queries.questions import Histogram, Hold, Sums, WithoutNearest
 from shoal.release import CoresetRelease
 

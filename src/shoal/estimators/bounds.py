@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from shoal._typing import Array
 from shoal.accounting import Accountant, Approx, Pure
 from shoal.algorithms.column_stats import ColumnBounds, Limits
-from shoal.domain.unit import Neighbours
+from shoal.domain.domain import Neighbours
 from shoal.estimators.steps import PeopleOutMixin, PrivateStep
 
 

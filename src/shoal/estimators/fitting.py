@@ -15,7 +15,7 @@ from shoal.accounting import Accountant, Approx, Budget, Charge, Pure, budget_of
 from shoal.algorithms import REGISTRY, Algorithm, AlgorithmInfo, WithClipped, lookup
 from shoal.algorithms.shared.clustering import check
 from shoal.domain import STEPS, BoundsLike, Domain, Schema, Unit
-from shoal.domain.unit import Neighbours
+from shoal.domain.domain import Neighbours
 from shoal.errors import InvalidInput, WeakDelta
 from shoal.estimators.parameters import (
     CommonParameters,

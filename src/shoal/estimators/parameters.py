@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 
 from shoal.accounting import Accountant, Allowance, Approx, Budget, NoGuarantee, Pure
 from shoal.domain import BoundsLike, Unit
-from shoal.domain.unit import Neighbours
+from shoal.domain.domain import Neighbours
 from shoal.errors import DamagedFile, InvalidBudget, InvalidInput
 from shoal.estimators.docstrings import section, with_attributes, with_common
 from shoal.mechanisms import Entropy, SeededEntropy, SystemEntropy

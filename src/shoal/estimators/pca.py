@@ -13,8 +13,8 @@ from shoal._typing import Array
 from shoal.accounting import Accountant, Approx, Pure
 from shoal.algorithms.column_stats import Components, PrincipalComponents
 from shoal.domain import BoundsLike
+from shoal.domain.domain import Neighbours
 from shoal.domain.lattice import decode
-from shoal.domain.unit import Neighbours
 from shoal.estimators.parameters import check_count
 from shoal.estimators.steps import PeopleOutMixin, PrivateStep
 

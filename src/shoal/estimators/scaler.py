@@ -13,7 +13,7 @@ from shoal._typing import Array
 from shoal.accounting import Accountant, Approx, Pure
 from shoal.algorithms.column_stats import ColumnSpreads, Spreads
 from shoal.domain import BoundsLike
-from shoal.domain.unit import Neighbours
+from shoal.domain.domain import Neighbours
 from shoal.errors import InvalidInput
 from shoal.estimators.steps import PeopleOutMixin, PrivateStep
 

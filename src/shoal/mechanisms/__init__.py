@@ -13,12 +13,11 @@ from shoal.mechanisms.choice import (
     permute_and_flip,
 )
 from shoal.mechanisms.cylinder import cylinder_core, cylinder_noise, cylinder_variance
-from shoal.mechanisms.entropy import Entropy, SeededEntropy, SystemEntropy, public_seed
+from shoal.mechanisms.entropy import Entropy, SeededEntropy, SystemEntropy, public_seed, uniform_below
 from shoal.mechanisms.exact import bernoulli_exp, geometric_exp
 from shoal.mechanisms.gaussian import check_gaussian, discrete_gaussian, gaussian_log_pmf, gaussian_variance
 from shoal.mechanisms.laplace import check_laplace, discrete_laplace, laplace_log_pmf, laplace_variance
 from shoal.mechanisms.linf import check_linf, linf_noise, linf_variance
-from shoal.mechanisms.uniform import uniform_below
 
 __all__ = [
     "Entropy",

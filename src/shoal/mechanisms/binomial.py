@@ -8,10 +8,10 @@ from fractions import Fraction
 
 import numpy as np
 
+from shoal._typing import Integers
 from shoal.errors import InvalidInput
-from shoal.mechanisms.entropy import Entropy
+from shoal.mechanisms.entropy import Entropy, uniform_below
 from shoal.mechanisms.exact import LARGEST_DENOMINATOR, checked_ratio
-from shoal.mechanisms.uniform import Integers, uniform_below
 
 __all__ = ["binomial_tail", "distinct_below"]
 

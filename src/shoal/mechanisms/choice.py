@@ -8,8 +8,9 @@ from typing import TypeAlias
 
 import numpy as np
 
+from shoal._typing import Booleans, Integers
 from shoal.errors import InvalidInput
-from shoal.mechanisms.entropy import Entropy
+from shoal.mechanisms.entropy import Entropy, checked_integers, uniform_below
 from shoal.mechanisms.exact import (
     LARGEST_DENOMINATOR,
     LARGEST_RUN,
@@ -18,7 +19,6 @@ from shoal.mechanisms.exact import (
     first_accepted,
     run_lengths,
 )
-from shoal.mechanisms.uniform import Booleans, Integers, checked_integers, uniform_below
 
 __all__ = [
     "Choose",

@@ -9,10 +9,10 @@ from functools import lru_cache
 
 import numpy as np
 
+from shoal._typing import Booleans, Integers
 from shoal.errors import InvalidInput, LatticeTooCoarse
-from shoal.mechanisms.entropy import Entropy
+from shoal.mechanisms.entropy import Entropy, uniform_below
 from shoal.mechanisms.exact import LARGEST_DENOMINATOR, checked_ratio, geometric_exp
-from shoal.mechanisms.uniform import Booleans, Integers, uniform_below
 
 __all__ = ["cylinder_core", "cylinder_noise", "cylinder_variance"]
 

@@ -13,16 +13,9 @@ from numbers import Rational
 
 import numpy as np
 
+from shoal._typing import Booleans, Integers
 from shoal.errors import InvalidInput
-from shoal.mechanisms.entropy import Entropy
-from shoal.mechanisms.uniform import (
-    LARGEST_BOUND,
-    Booleans,
-    IntegerLike,
-    Integers,
-    checked_integers,
-    uniform_below,
-)
+from shoal.mechanisms.entropy import LARGEST_BOUND, Entropy, IntegerLike, checked_integers, uniform_below
 
 __all__ = [
     "LARGEST_DENOMINATOR",

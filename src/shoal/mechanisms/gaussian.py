@@ -8,7 +8,8 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from shoal.mechanisms.entropy import Entropy
+from shoal._typing import Booleans, Integers
+from shoal.mechanisms.entropy import Entropy, fair_coins, uniform_below
 from shoal.mechanisms.exact import (
     bernoulli_exp,
     bernoulli_exp_square,
@@ -16,7 +17,6 @@ from shoal.mechanisms.exact import (
     first_accepted,
     run_lengths,
 )
-from shoal.mechanisms.uniform import Booleans, Integers, fair_coins, uniform_below
 
 __all__ = ["check_gaussian", "discrete_gaussian", "gaussian_log_pmf", "gaussian_variance"]
 

@@ -8,9 +8,9 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from shoal.mechanisms.entropy import Entropy
+from shoal._typing import Integers
+from shoal.mechanisms.entropy import Entropy, fair_coins
 from shoal.mechanisms.exact import LARGEST_DENOMINATOR, checked_ratio, first_accepted, geometric_exp
-from shoal.mechanisms.uniform import Integers, fair_coins
 
 __all__ = ["check_laplace", "discrete_laplace", "laplace_log_pmf", "laplace_variance"]
 

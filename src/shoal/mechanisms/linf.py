@@ -7,11 +7,11 @@ from fractions import Fraction
 
 import numpy as np
 
+from shoal._typing import Integers
 from shoal.errors import InvalidInput, LatticeTooCoarse
-from shoal.mechanisms.entropy import Entropy
+from shoal.mechanisms.entropy import Entropy, uniform_below
 from shoal.mechanisms.exact import LARGEST_DENOMINATOR, checked_ratio, geometric_exp
 from shoal.mechanisms.laplace import laplace_variance
-from shoal.mechanisms.uniform import Integers, uniform_below
 
 __all__ = ["check_linf", "linf_noise", "linf_variance"]
 

@@ -1,6 +1,6 @@
 """Public arithmetic on released values. Nothing here has ever seen a row."""
 
+from shoal.postprocess.evidence import centre_sd, recentre
 from shoal.postprocess.packing import pack
-from shoal.postprocess.recentre import centre_sd, recentre
 
 __all__ = ["centre_sd", "pack", "recentre"]

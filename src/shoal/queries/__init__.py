@@ -4,11 +4,8 @@ Algorithms get a :class:`Curator` and ask it typed questions about public object
 charged before it is answered, and the answer is already noisy.
 """
 
+from shoal.queries.gate.answering import LiveCurator, RehearsalCurator, ReplayCurator, Transcript
 from shoal.queries.gate.curator import Curator
-from shoal.queries.gate.live import LiveCurator
-from shoal.queries.gate.rehearsal import RehearsalCurator
-from shoal.queries.gate.replay import ReplayCurator
-from shoal.queries.gate.transcript import Transcript
 from shoal.queries.laws.noise import Noise
 from shoal.queries.losses.cell_losses import CellLoss, OffsetCost
 from shoal.queries.losses.cluster_cost import ClusterCost, Loss

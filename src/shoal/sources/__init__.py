@@ -1,9 +1,7 @@
 """Where rows live. A source has one verb, `reduce`, and hands out rows on the lattice, in chunks."""
 
 from shoal.sources.arrow import ArrowSource, FileTable
-from shoal.sources.memory import MemorySource
-from shoal.sources.opening import open_like, open_table
 from shoal.sources.rows import OpenTable
-from shoal.sources.table import Table
+from shoal.sources.table import MemorySource, Table, open_like, open_table
 
 __all__ = ["ArrowSource", "FileTable", "MemorySource", "OpenTable", "Table", "open_like", "open_table"]

@@ -1,23 +1,27 @@
-"""One face for numpy arrays and data frames: names, types from the schema, and rows in parts.
+"""One door for everything that holds rows, and one face for arrays and data frames.
 
 What is refused here is refused by the schema (shape, column types), never by what a cell holds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import reduce as fold
+from os import PathLike
+from typing import Any, Self, TypeVar
 
 import narwhals.stable.v1 as nw
 import numpy as np
 
 from shoal._typing import Array
-from shoal.domain import Domain, Schema
+from shoal.domain import Chunk, Domain, Schema
 from shoal.domain.schema import BOOLEAN, NUMBER, Level
 from shoal.errors import InvalidTable
+from shoal.sources.arrow import FileTable
 from shoal.sources.columns import Piece, Values, read_frame, read_numbers, type_of_series
-from shoal.sources.memory import MemorySource
-from shoal.sources.rows import OpenTable
+from shoal.sources.rows import OpenTable, Source, in_order
+
+T = TypeVar("T")
 
 
 class Table(OpenTable):
@@ -176,3 +180,100 @@ def _as_array(data: Any) -> Values:
             "your data with X.reshape(-1, 1) for one column or X.reshape(1, -1) for one row"
         )
     return array
+
+
+class MemorySource(Source):
+    """Rows of a table, kept on the lattice.
+
+    Parameters are those of :class:`shoal.sources.rows.Source`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shoal.domain import Bounds
+    >>> from shoal.sources import Table
+    >>> domain = Domain(Bounds.parse((0, 1), 2))
+    >>> source = MemorySource(Table(np.full((10, 2), 0.5)), domain, chunk_rows=4)
+    >>> source.reduce(lambda chunk: chunk.n_rows, lambda a, b: a + b)
+    10
+    """
+
+    def __init__(self, table: OpenTable, domain: Domain, **how: Any) -> None:
+        super().__init__(table, domain, **how)
+        self._chunks = list(self._map(lambda chunk: chunk))
+
+    def within(self, domain: Domain) -> Self:
+        """Return the same rows on the lattice of another domain."""
+        other = super().within(domain)
+        other._chunks = list(other._map(lambda chunk: chunk))
+        return other
+
+    def reduce(self, partial: Callable[[Chunk], T], combine: Callable[[T, T], T]) -> T:
+        """Apply `partial` to every chunk and combine the results, in order."""
+        return fold(combine, in_order(partial, self._chunks, self._threads))
+
+
+def open_table(
+    X: Any,
+    *,
+    levels: Mapping[str, Iterable[Level]] | None = None,
+    unit: str | None = None,
+    weights: Any = None,
+    bounds: Any = None,
+) -> OpenTable:
+    """Open a table to fit a model on it.
+
+    Parameters
+    ----------
+    X : array-like, data frame, path, folder, pattern or FileTable
+        Where the rows are.
+    levels : mapping of str to list of str or int, optional
+        The levels of category columns.
+    unit : str, optional
+        The column that names the person.
+    weights : str or array-like, optional
+        The column of row weights or, for a table in memory, the weights.
+    bounds : mapping of str to (lower, upper), optional
+        Public bounds. Columns without a type that they name hold numbers; other kinds of bounds name none.
+
+    Examples
+    --------
+    >>> open_table([[1.0, 2.0]]).n_columns
+    2
+    """
+    declared = dict.fromkeys(bounds, NUMBER) if isinstance(bounds, Mapping) else {}
+    roles: dict[str, Any] = {"levels": levels, "unit": unit, "weights": weights, "declared": declared}
+    return _file(X).using(**roles) if _is_file(X) else Table(X, **roles)
+
+
+def open_like(X: Any, schema: Schema | None) -> OpenTable:
+    """Open a table whose rows are to be labelled: levels as fitted, people and weights passed over.
+
+    Parameters
+    ----------
+    X : array-like, data frame, path, folder, pattern or FileTable
+        Where the rows are. Of files that are only named, the fitted columns are read.
+    schema : Schema, optional
+        The fitted schema.
+    """
+    if schema is None:
+        return open_table(X)
+    declared = {field.name: field.kind for field in schema.fields if field.kind != "category"}
+    ignore = {schema.unit, schema.weight}
+    roles: dict[str, Any] = {"levels": schema.levels, "ignore": ignore, "declared": declared}
+    if not _is_file(X):
+        return Table(X, **roles)
+    names = [field.name for field in schema.fields] if schema.named else None
+    return _file(X, schema).using(columns=names, **roles)
+
+
+def _is_file(X: Any) -> bool:
+    return isinstance(X, FileTable | str | PathLike)
+
+
+def _file(X: Any, like: Schema | None = None) -> FileTable:
+    if isinstance(X, FileTable):
+        return X
+    if like is None or not like.named:
+        return FileTable(X)
+    return FileTable(X, columns=[field.name for field in like.fields])

@@ -19,8 +19,7 @@ from shoal.accounting import Approx, Budget, epsilon_of
 from shoal.algorithms.coreset.small_ball import SHARE_FOR_MEAN, Search, SmallBall
 from shoal.algorithms.grid import effective_epsilon
 from shoal.algorithms.shared.bounds import SHARE_FOR_BOUNDS, estimate_bounds
-from shoal.algorithms.shared.clustering import Clustering
-from shoal.algorithms.shared.row_count import count_rows
+from shoal.algorithms.shared.clustering import Clustering, count_rows
 from shoal.algorithms.synopses.coreset import Coreset
 from shoal.domain import Bounds, Domain, Unit
 from shoal.errors import InvalidInput, MostlyNoise

@@ -19,8 +19,8 @@ from shoal.algorithms.synopses.privtree import count_tree
 from shoal.algorithms.synopses.synopsis import Synopsis
 from shoal.postprocess import pack
 from shoal.postprocess.choose_k import CostCurve, cost_curve
+from shoal.postprocess.evidence import smallest_count
 from shoal.postprocess.nearest import group_sums, nearest_centre
-from shoal.postprocess.recentre import smallest_count
 from shoal.postprocess.weighted_kmeans import WeightedClustering, weighted_kmeans
 from shoal.queries import Curator, Grid
 

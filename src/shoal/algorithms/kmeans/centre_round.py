@@ -17,7 +17,7 @@ from scipy.special import erf, erfinv, gammainc, gammaincinv
 
 from shoal._typing import Array, Booleans
 from shoal.algorithms.grid import effective_epsilon
-from shoal.postprocess.recentre import smallest_count
+from shoal.postprocess.evidence import smallest_count
 from shoal.queries import Curator, NoisyCounts, Relative, Shells, Voronoi
 
 Body: TypeAlias = Literal["box", "ball"]

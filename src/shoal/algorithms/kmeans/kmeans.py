@@ -17,8 +17,7 @@ from shoal.algorithms.kmeans.boxes import Boxes, masked_points, tree_points
 from shoal.algorithms.kmeans.centre_round import CAUTIOUS_RADIUS, RoundResult, centre_round
 from shoal.algorithms.kmeans.tree import FOR_TREE, predicted_noise, refine, to_clustering
 from shoal.algorithms.lsh_tree.lsh_tree import lsh_start
-from shoal.algorithms.shared.clustering import Clustering
-from shoal.algorithms.shared.row_count import RowCount, count_rows
+from shoal.algorithms.shared.clustering import Clustering, RowCount, count_rows
 from shoal.algorithms.swap import SwapLloyd
 from shoal.domain import Domain
 from shoal.errors import InvalidInput

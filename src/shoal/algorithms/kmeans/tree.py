@@ -16,8 +16,7 @@ from shoal._typing import Array, Integers
 from shoal.algorithms.grid import effective_epsilon
 from shoal.algorithms.kmeans.boxes import Boxes, tree_points
 from shoal.algorithms.kmeans.centre_round import RoundResult, centre_round
-from shoal.algorithms.shared.clustering import Clustering
-from shoal.algorithms.shared.row_count import RowCount
+from shoal.algorithms.shared.clustering import Clustering, RowCount
 from shoal.postprocess.merge_indistinguishable import merge_indistinguishable, merge_ward
 from shoal.postprocess.nearest import group_sums, nearest_centre
 from shoal.postprocess.weighted_kmeans import weighted_kmeans

@@ -14,15 +14,13 @@ from fractions import Fraction
 import numpy as np
 
 from shoal._typing import Array, Integers
-from shoal.accounting.plan import equal, portion
+from shoal.accounting.budget import equal, portion
 from shoal.algorithms.lloyd import noisy_lloyd
 from shoal.algorithms.lsh_tree.cells import Cells, Direction
-from shoal.algorithms.shared.clustering import Clustering
-from shoal.algorithms.shared.row_count import RowCount
+from shoal.algorithms.shared.clustering import Clustering, RowCount
 from shoal.algorithms.synopses.synopsis import Synopsis
 from shoal.postprocess import pack, recentre
-from shoal.postprocess.evidence import Noisy, combine
-from shoal.postprocess.recentre import smallest_count
+from shoal.postprocess.evidence import Noisy, combine, smallest_count
 from shoal.postprocess.weighted_kmeans import weighted_kmeans
 from shoal.queries import Ball, Curator, Grid, Noise, Offset, RowStat, Value
 from shoal.queries.partitions.projections import orthogonal

@@ -14,13 +14,12 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from shoal._typing import Array
-from shoal.accounting.plan import Plan, weighted
+from shoal.accounting.budget import Plan, weighted
 from shoal.algorithms.projected.cube_tree import Level, candidates, grow, leaves, levels_for
 from shoal.algorithms.projected.recovery import Recovery
 from shoal.algorithms.projected.sparse_recovery import SparseRecovery
-from shoal.algorithms.shared.clustering import Clustering
+from shoal.algorithms.shared.clustering import Clustering, count_rows
 from shoal.algorithms.shared.local_swap import local_swap
-from shoal.algorithms.shared.row_count import count_rows
 from shoal.errors import InvalidInput
 from shoal.postprocess import pack
 from shoal.postprocess.weighted_kmeans import weighted_kmeans

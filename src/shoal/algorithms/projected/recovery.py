@@ -15,8 +15,7 @@ import numpy as np
 from shoal._typing import Array
 from shoal.algorithms.shared.clustering import Clustering
 from shoal.postprocess import centre_sd, recentre
-from shoal.postprocess.evidence import Noisy, combine, shrink
-from shoal.postprocess.recentre import smallest_count
+from shoal.postprocess.evidence import Noisy, combine, shrink, smallest_count
 from shoal.queries import (
     Ball,
     Box,

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from shoal._typing import Array
-from shoal.algorithms.shared.row_count import RowCount
+from shoal.algorithms.shared.clustering import RowCount
 from shoal.queries import Curator, NoisySums
 
 # How fast the reach of a round shrinks (algorithm notes, section 8R).

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from shoal._typing import Array
 from shoal.algorithms.synopses.synopsis import Search, Synopsis
-from shoal.postprocess.recentre import smallest_count
+from shoal.postprocess.evidence import smallest_count
 
 Lean: TypeAlias = Callable[[Array], Array]
 

@@ -8,8 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from shoal.algorithms.shared.clustering import Clustering
-from shoal.algorithms.shared.row_count import rows_at_least
+from shoal.algorithms.shared.clustering import Clustering, rows_at_least
 from shoal.algorithms.synopses.boxes import BoxCounts
 from shoal.algorithms.synopses.synopsis import Synopsis
 from shoal.domain import Domain

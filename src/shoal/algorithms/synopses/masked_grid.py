@@ -17,7 +17,7 @@ from scipy.ndimage import gaussian_filter
 from shoal._typing import Array, Integers
 from shoal.algorithms.grid import MOST_DENSE_CELLS, GridSketch, effective_epsilon
 from shoal.algorithms.shared.bounds import bounded
-from shoal.algorithms.shared.row_count import count_rows
+from shoal.algorithms.shared.clustering import count_rows
 from shoal.algorithms.synopses.boxes import box_variance
 from shoal.algorithms.synopses.grid_counts import GridCounts
 from shoal.domain import Domain

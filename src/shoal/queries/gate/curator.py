@@ -1,4 +1,4 @@
-"""The curator: what algorithms are given instead of rows. `live.py` answers; `replay.py` repeats."""
+"""The curator: what algorithms are given instead of rows. `answering.py` says from what it answers."""
 
 from __future__ import annotations
 
