@@ -19,6 +19,7 @@ from typing import Literal
 from shoal.datasets.catalogue import Entry, catalogue
 from shoal.datasets.city import city_pickups
 from shoal.datasets.dataset import Dataset
+from shoal.datasets.families import FAMILIES
 from shoal.datasets.files import directory, fetch, read
 from shoal.datasets.shipped import SHIPPED
 from shoal.datasets.synthetic import balcan_gaussians, gaussians, tiger_stand_in
@@ -31,6 +32,7 @@ _FAMILIES: dict[str, Callable[..., Dataset]] = {
     "city_pickups": city_pickups,
     "gaussians": gaussians,
     "tiger_stand_in": tiger_stand_in,
+    **FAMILIES,
 }
 
 
@@ -44,8 +46,8 @@ def names(kind: Literal["all", "file", "shipped", "synthetic"] = "all") -> tuple
 
     Examples
     --------
-    >>> names("synthetic")
-    ('balcan_gaussians', 'city_pickups', 'gaussians', 'tiger_stand_in')
+    >>> names("synthetic")[:4]
+    ('arcs', 'balcan_gaussians', 'boxes', 'broad_gaussians')
     >>> "adult" in names()
     True
     """

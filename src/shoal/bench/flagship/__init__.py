@@ -1,0 +1,1 @@
+"""The flagship's own experiment: KMeans against the best of our others, on tables nobody tuned on too."""
