@@ -34,6 +34,22 @@ def test_one_row_changes_one_block(seed, n_blocks, n, weighted):
     assert np.abs(totals(n + 1) - totals(n)).max() <= ask.change().width
 
 
+@given(st.integers(0, 10**6), st.integers(2, 5), st.integers(1, 3))
+def test_a_block_finds_among_the_others_what_it_finds_alone(seed, n_blocks, k):
+    # In the same order of centres, too: matched to rows of another block, one row could turn all blocks over.
+    rng = np.random.default_rng(seed)
+    rows = (np.round(rng.uniform(-1, 1, (2, 12 * n_blocks)) * 64) / 64).astype(np.float32)
+    ask = question(n_blocks, k)
+    blocks, seeds = draw_blocks(SeededEntropy(seed), rows.shape[1], n_blocks)
+
+    def totals(inside):
+        return exact_block_totals(ask, rows[:, inside], None, blocks[inside], seeds)
+
+    nobody = totals(blocks < 0)
+    alone = [totals(blocks == block) - nobody for block in range(n_blocks)]
+    assert np.array_equal(totals(blocks >= 0), nobody + sum(alone))
+
+
 @given(st.integers(0, 10**6), st.integers(1, 4), st.booleans())
 def test_the_order_of_rows_does_not_matter(seed, n_blocks, weighted):
     rng = np.random.default_rng(seed)

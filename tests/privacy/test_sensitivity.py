@@ -1,5 +1,7 @@
 """Adding one row changes one cell, by no more than the declared body; no other row's cell changes."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -147,6 +149,16 @@ def cases(draw):
     return Domain(bounds, scaling), rows, extra, partition, stat
 
 
+def in_the_body(vector, body):
+    """Say that what one row adds lies in the body that is declared for it."""
+    vector = [int(v) for v in vector]
+    assert max(map(abs, vector)) <= body.width
+    assert vector[body.n_values] == body.width  # one more row
+    if body.ball:
+        assert sum(v * v for v in vector[: body.n_values]) <= body.width**2
+    assert sum(map(abs, vector[: body.n_values])) <= body.l1
+
+
 @given(cases())
 def test_one_row_changes_one_cell_by_at_most_the_body(case):
     domain, rows, extra, partition, stat = case
@@ -155,12 +167,29 @@ def test_one_row_changes_one_cell_by_at_most_the_body(case):
     change, body = after - before, stat.change(domain.n_columns)
     changed = np.flatnonzero((change != 0).any(axis=1))
     assert len(changed) == 1
-    vector = [int(v) for v in change[changed[0]]]
-    assert max(map(abs, vector)) <= body.width
-    assert vector[body.n_values] == body.width  # one more row
-    if body.ball:
-        assert sum(v * v for v in vector[: body.n_values]) <= body.width**2
-    assert sum(map(abs, vector[: body.n_values])) <= body.l1
+    in_the_body(change[changed[0]], body)
+
+
+def every_statistic(anchors, radius):
+    """Give each statistic, in each of its shapes, about the same anchors."""
+    yield from (Value(), Squares(), Direction(anchors, radius))
+    for shape in (Box, Ball):
+        offset = Offset(anchors, shape(radius))
+        yield from (offset, Outer(offset), WithCost(offset))
+    for kind in ("box", "ball"):
+        radii = np.full(anchors.shape, radius)
+        yield from (Relative(anchors, radii, kind), Relative(anchors, radii, kind, radii[:, 0]))
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3])
+@pytest.mark.parametrize("radius", [1e-5, 0.3, 1.0, 1.7])
+def test_no_corner_of_the_domain_leaves_the_body(columns, radius):
+    # Whichever examples are drawn above, a corner is where a box is farther away than a ball.
+    domain, cells = Domain(Bounds.parse((-1, 1), columns)), Voronoi(np.zeros((1, columns)))
+    for stat in every_statistic(np.full((1, columns), 0.1), radius):
+        body = stat.change(columns)
+        for row in product([-1.0, 0.1, 0.4, 1.0], repeat=columns):
+            in_the_body(stat.exact_totals(cells, domain.encode([np.array([v]) for v in row]), None)[0], body)
 
 
 @given(cases())
