@@ -26,11 +26,10 @@ Values = npt.NDArray[np.generic]
 
 # Digits of a number that Arrow and Python certainly read alike, without overflow.
 _MOST_DIGITS = 20
-# What a byte of a number is: a digit, the point, or any other sign; their sum tells how many there are.
-_SIGN = 256
-_SIGNS = np.full(256, _SIGN, dtype=np.uint16)
-_SIGNS[ord(".")] = 1
-_SIGNS[ord("0") : ord("9") + 1] = 0
+# What a byte of a number is: a digit, the point, or any other sign. The sum over a cell tells how many there
+# are; it fits a byte, 20 times 10 being less than 256.
+_SIGN = 10
+_SIGNS = bytes({**dict.fromkeys(b"0123456789", 0), ord("."): 1}.get(byte, _SIGN) for byte in range(256))
 _TRUTH = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}
 
 
@@ -289,9 +288,9 @@ def _parse(text: Any) -> Values:
     if not pa.types.is_large_binary(text.type):  # numbers as categories
         return _each(*_encoded(text))
     plain = pa.array(_are_plain(text))
-    in_bulk = pc.cast(
-        pc.if_else(plain, text, pa.scalar(None, text.type)).cast(pa.large_string()), pa.float64()
-    )
+    # Seen as text without a look at its letters: what is not plain is left out before it is read.
+    seen = text.view(pa.large_string())
+    in_bulk = pc.cast(pc.if_else(plain, seen, pa.scalar(None, seen.type)), pa.float64())
     values = np.array(in_bulk.to_numpy(zero_copy_only=False), dtype=np.float64)
     others = pc.and_(pc.invert(plain), text.is_valid())
     values[others.to_numpy(zero_copy_only=False)] = _each(*_encoded(text.filter(others)))
@@ -302,19 +301,17 @@ def _are_plain(text: Any) -> npt.NDArray[np.bool_]:
     """Say of each cell whether it is digits, with at most a minus before and one point among them."""
     n = len(text)
     offsets = np.frombuffer(text.buffers()[1], np.int64)[text.offset : text.offset + n + 1]
+    offsets, start, length = offsets - offsets[0], int(offsets[0]), int(offsets[-1] - offsets[0])
     first, last = offsets[:-1], offsets[1:]
     raw = text.buffers()[2]
-    cells = np.frombuffer(raw, np.uint8) if raw is not None else np.empty(0, np.uint8)
-    if not len(cells):
-        return np.zeros(n, dtype=np.bool_)
-    # Sums of what comes before each byte. They may wrap around, but not their differences in a short cell.
-    before = np.zeros(len(cells) + 1, dtype=np.uint16)
-    np.cumsum(_SIGNS[cells], dtype=np.uint16, out=before[1:])
-    signs = before[last] - before[first]
-    at = np.minimum(first, len(cells) - 1)  # an empty cell has no first byte; some other serves
-    minus = cells[at] == ord("-")
-    begins = _SIGNS[cells[np.minimum(at + minus, len(cells) - 1)]] == 0
-    ends = _SIGNS[cells[np.maximum(last, 1) - 1]] == 0
-    length = last - first
-    few = (length > minus) & (length <= _MOST_DIGITS)
-    return np.asarray(few & begins & ends & (signs - minus * _SIGN <= 1))
+    # One byte more, which is no cell's: an empty cell at the end has a first byte, too.
+    cells = (b"" if raw is None else raw.slice(start, length).to_pybytes()) + b"0"
+    kinds = np.frombuffer(cells.translate(_SIGNS), np.uint8)
+    # One cell follows the other, so a cell is summed up to the next; an empty one, and only that, wrongly.
+    signs = np.add.reduceat(kinds, first, dtype=np.uint8) if n else kinds[:0]
+    minus = np.frombuffer(cells, np.uint8)[first] == ord("-")
+    begins = kinds[np.minimum(first + minus, last)] == 0
+    ends = kinds[np.maximum(last, 1) - 1] == 0
+    lengths = last - first
+    few = (lengths > minus) & (lengths <= _MOST_DIGITS)
+    return np.asarray(few & begins & ends & (signs - minus * np.uint8(_SIGN) <= 1))
