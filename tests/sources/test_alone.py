@@ -6,6 +6,7 @@ import uuid
 import warnings
 from datetime import date, datetime
 from decimal import Decimal
+from fractions import Fraction
 
 import narwhals.stable.v1 as nw
 import numpy as np
@@ -23,6 +24,14 @@ from shoal.domain.schema import NUMBER
 from shoal.sources import FileTable, Table, lines
 from shoal.sources.cells import number, word
 from shoal.sources.columns import read_numbers, read_words
+
+
+class Fails(Fraction):
+    """A number of somebody's own, which is none."""
+
+    def __float__(self):
+        raise RuntimeError("of a row")
+
 
 LEVELS = {"hue": ["red", "7", "true", "n/a"]}
 ROLES = {"levels": LEVELS, "unit": "who", "weights": "w"}
@@ -55,6 +64,11 @@ OBJECTS = [
     pd.NA,
     np.datetime64("NaT", "s"),
     np.datetime64("2024-05-01", "ns"),
+    np.timedelta64(5, "s"),
+    np.timedelta64(3, "M"),
+    np.timedelta64("NaT"),
+    pd.Timedelta("1s"),
+    Fails(),
     uuid.UUID(int=5),
     ("a", 1),
     (("a",), ("b",)),

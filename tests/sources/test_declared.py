@@ -61,10 +61,10 @@ def test_columns_that_would_be_called_the_same():
     refused(InvalidTable, r"columns \['1'\] twice", pd.DataFrame([[0.1, 0.2]], columns=[1, "1"]))
 
 
-ODD = ["\ud800", 2**70, ("a", 1), b"\xff", 10**5000, object()]
+ODD = ["\ud800", 2**70, ("a", 1), b"\xff", 10**5000, object(), np.timedelta64(5, "s"), np.timedelta64(3, "M")]
 
 
-@pytest.mark.parametrize("cell", ODD, ids=lambda cell: str(type(cell)))
+@pytest.mark.parametrize("cell", ODD, ids=lambda cell: f"{type(cell)}")
 @pytest.mark.parametrize("column", ["x", "hue", "who", "w"])
 @pytest.mark.filterwarnings("ignore::shoal.errors.MostlyNoise")
 def test_no_cell_stops_a_fit(cell, column):

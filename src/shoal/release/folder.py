@@ -45,7 +45,7 @@ def check_free(folder: str | os.PathLike[str]) -> Path:
     if path.exists() or path.is_symlink():
         raise InvalidInput(f"the output folder {path} exists; give another name, or move it away first")
     if not path.parent.is_dir():
-        raise InvalidInput(f"the folder {path.parent} to write {path.name} in does not exist; make it first")
+        raise InvalidInput(f"there is no folder {path.parent} to write {path.name} in; make it first")
     partial = _partial(path)
     try:  # rights, a full disk, a read-only system, a name that is too long: trying is the only proof
         partial.mkdir()

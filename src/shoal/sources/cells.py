@@ -21,6 +21,7 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:e[+-]?[0-9]++)
 _BLANKS = " \t\n\r\v\f"
 # Whole decimals with more digits are left as they are: "1E+999999" has a million.
 _LONGEST = 1000
+_MONTHS = (np.dtype("m8[M]"), np.dtype("m8[Y]"))
 
 
 def number(value: Any) -> float:
@@ -39,14 +40,15 @@ def number(value: Any) -> float:
         text = value.decode("latin-1") if isinstance(value, bytes) else value
         text = text.strip(_BLANKS)
         return float(text) if _NUMBER.fullmatch(text) else math.nan
-    if not isinstance(value, numbers.Real | Decimal | np.bool_):
+    # NumPy takes spans of time for whole numbers, and fails to make them such.
+    if isinstance(value, np.timedelta64) or not isinstance(value, numbers.Real | Decimal | np.bool_):
         return math.nan
     try:
         with np.errstate(all="ignore"):  # a long double may be too large
             return float(value)
     except OverflowError:
         return math.inf if value > 0 else -math.inf  # type: ignore[operator]
-    except ValueError:  # a decimal that signals
+    except Exception:  # a decimal that signals; somebody's own kind of number, which may do anything
         return math.nan
 
 
@@ -63,6 +65,13 @@ def word(value: Any) -> str | None:
     >>> [word(cell) for cell in (-0.0, 0.5, date(2024, 5, 1), ("Ada", 1), math.nan, None, object())]
     ['0', '0.5', '2024-05-01', "['Ada', '1']", None, None, None]
     """
+    try:
+        return _written(value)
+    except Exception:  # somebody's own kind of text or number, which may do anything
+        return None
+
+
+def _written(value: Any) -> str | None:
     if isinstance(value, str):
         return str(value)
     if isinstance(value, bytes):
@@ -88,6 +97,8 @@ def word(value: Any) -> str | None:
 
 
 def _time(value: np.datetime64 | np.timedelta64) -> str:
+    if value.dtype in _MONTHS:  # how long they are is not said
+        return str(value)
     # As Python writes it, so that it does not matter whether pandas made it its own.
     short: Any = value.astype(f"{value.dtype.kind}8[us]")
     return str(short.item()) if short == value else str(value)
