@@ -11,8 +11,8 @@ from shoal import DPLloyd, KMeans, KMedians, verify
 from shoal.domain import Bounds, Domain
 from shoal.errors import ExactScore, GroupsOfNoise, SuspectBounds
 from shoal.estimators import base
-from shoal.release.doubts import doubts
 from shoal.release.release import Release
+from shoal.release.trust import doubts
 
 RIGHT = {"longitude": (-74.3, -73.6), "latitude": (40.4, 41.0)}
 SWAPPED = {"longitude": RIGHT["latitude"], "latitude": RIGHT["longitude"]}

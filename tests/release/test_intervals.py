@@ -8,7 +8,6 @@ import pytest
 from shoal.algorithms import Clustering, Lloyd
 from shoal.domain import STEPS, Unit
 from shoal.mechanisms import SeededEntropy
-from shoal.postprocess.intervals import ratio_interval, reach
 from shoal.queries import Ball, Box, Offset, Voronoi, WithCost
 from shoal.queries.laws.cylinder import Cylinder
 from shoal.queries.laws.gaussian import Gaussian
@@ -17,7 +16,7 @@ from shoal.queries.laws.linf import Linf
 from shoal.queries.laws.noise import design
 from shoal.queries.questions import Sums
 from shoal.queries.statistics.aggregates import RowChange
-from shoal.release.intervals import intervals_of
+from shoal.release.trust import intervals_of, ratio_interval, reach
 
 ONE = Fraction(1)
 LAWS = [("linf", 0.0), ("laplace", 0.0), ("split", 0.0), ("gaussian", 1e-6)]

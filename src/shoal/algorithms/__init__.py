@@ -2,15 +2,15 @@
 
 from shoal.algorithms.lloyd import Lloyd
 from shoal.algorithms.registry import PIPELINE_STEPS, REGISTRY, SYNOPSES, AlgorithmInfo, Status, lookup
-from shoal.algorithms.shared.bounds import SHARE_FOR_BOUNDS, WithPrivateBounds, estimate_bounds, with_bounds
-from shoal.algorithms.shared.clipped import (
+from shoal.algorithms.shared.bounds import SHARE_FOR_BOUNDS, estimate_bounds
+from shoal.algorithms.shared.clustering import Algorithm, Clustering
+from shoal.algorithms.shared.prepare import (
     SHARE_FOR_CLIPPED,
-    WithClipped,
+    Runs,
     clipped_shares,
     counts_clipped,
-    prepared,
+    run_prepared,
 )
-from shoal.algorithms.shared.clustering import Algorithm, Clustering
 
 __all__ = [
     "PIPELINE_STEPS",
@@ -22,13 +22,11 @@ __all__ = [
     "AlgorithmInfo",
     "Clustering",
     "Lloyd",
+    "Runs",
     "Status",
-    "WithClipped",
-    "WithPrivateBounds",
     "clipped_shares",
     "counts_clipped",
     "estimate_bounds",
     "lookup",
-    "prepared",
-    "with_bounds",
+    "run_prepared",
 ]

@@ -13,8 +13,9 @@ from fractions import Fraction
 import numpy as np
 
 from shoal._typing import Array
-from shoal.algorithms.shared.bounds import SHARE_FOR_BOUNDS, estimate_bounds
+from shoal.algorithms.shared.bounds import estimate_bounds
 from shoal.algorithms.shared.clustering import rows_at_least
+from shoal.algorithms.shared.prepare import FindsBounds
 from shoal.domain import STEPS, Domain
 from shoal.errors import InvalidInput
 from shoal.postprocess import recentre
@@ -91,7 +92,7 @@ class Components:
 
 
 @dataclass(frozen=True)
-class ColumnBounds:
+class ColumnBounds(FindsBounds):
     """Bounds of the columns that have none, with the whole budget. Proof: docs/proofs/bounds.md."""
 
     def run(self, curator: Curator) -> Limits:
@@ -106,10 +107,9 @@ class ColumnSpreads:
     """Noisy sums and sums of squares, once."""
 
     def run(self, curator: Curator) -> Spreads:
-        """Estimate bounds where some are unknown, ask once, and divide."""
-        curator, share = _bounded(curator)
+        """Ask once, and divide."""
         d = curator.domain.n_columns
-        answer = curator.sums(Grid.whole(d), of=Squares(), share=share)
+        answer = curator.sums(Grid.whole(d), of=Squares(), share=Fraction(1))
         rows = rows_at_least(float(answer.counts[0]), answer.count_sd)
         # Too few rows to tell: as wide as the bounds.
         unknown = np.repeat([[0.0, 1.0]], d, axis=1)
@@ -142,12 +142,11 @@ class PrincipalComponents:
             )
 
     def run(self, curator: Curator) -> Components:
-        """Estimate bounds where some are unknown, ask for mean and spread, then for products of columns."""
-        curator, share = _bounded(curator)
+        """Ask for mean and spread, then for products of columns."""
         d, column_scale = curator.domain.n_columns, curator.domain.column_scale
-        mean, radius = _middle(curator, share * FOR_MEAN)
+        mean, radius = _middle(curator, FOR_MEAN)
         of = Outer(Offset(mean[np.newaxis, :], Ball(radius)))
-        rest = share * (1 - FOR_MEAN)
+        rest = 1 - FOR_MEAN
         answer = curator.sums(Grid.whole(d), of=of, share=rest, noise=_quietest(curator, of, rest))
         rows = rows_at_least(float(answer.counts[0]), answer.count_sd)
         moments = symmetric(answer.sums[0], d) / max(float(answer.counts[0]), smallest_count(answer.count_sd))
@@ -188,11 +187,3 @@ def _quietest(curator: Curator, of: RowStat, share: Fraction) -> Noise | None:
         return None
     laws: tuple[Noise | None, ...] = (None, "laplace")
     return min(laws, key=lambda law: curator.noise_sd(of=of, share=share, noise=law)[0])
-
-
-def _bounded(curator: Curator) -> tuple[Curator, Fraction]:
-    """Return a curator over known bounds, and the share of its budget that is left: all of it."""
-    if not curator.domain.bounds.unknown:
-        return curator, Fraction(1)
-    bounds = estimate_bounds(curator, SHARE_FOR_BOUNDS)
-    return curator.within(bounds, 1 - SHARE_FOR_BOUNDS), Fraction(1)

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
-from shoal.algorithms.shared.bounds import bounded
 from shoal.algorithms.shared.clustering import Clustering, count_rows
 from shoal.algorithms.synopses.grid_counts import GridCounts
 from shoal.algorithms.synopses.groups import clustering_on
@@ -174,9 +173,8 @@ class GridSynopsis:
         self.sketch.check(domain)
 
     def run(self, curator: Curator) -> GridCounts:
-        """Estimate bounds where some are unknown, and count once."""
+        """Count once."""
         self.check(curator.domain)
-        curator = bounded(curator)
         rows, rest = count_rows(curator)
         synopsis = self.sketch.ask(curator, rows.estimate, self.n_clusters, rest)
         return replace(synopsis, rows_sd=rows.sd)

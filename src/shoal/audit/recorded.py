@@ -5,16 +5,16 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 from shoal.algorithms import (
     PIPELINE_STEPS,
     REGISTRY,
     SYNOPSES,
-    WithClipped,
     counts_clipped,
     lookup,
-    with_bounds,
+    run_prepared,
 )
 from shoal.domain import Domain
 from shoal.errors import MostlyNoise
@@ -82,15 +82,12 @@ def recorded(model: Any) -> Recorded:
     if release is None:
         certificate = model.certificate_
         kind = lookup(certificate.algorithm, PIPELINE_STEPS).algorithm
-        return Recorded(model.transcript_, from_plain(kind, certificate.parameters).run)
+        return Recorded(model.transcript_, partial(run_prepared, from_plain(kind, certificate.parameters)))
     part = release.parts[0] if isinstance(release, CoresetRelease) else release
     among = REGISTRY if isinstance(release, Release) else SYNOPSES
     algorithm = from_plain(lookup(part.certificate.algorithm, among).algorithm, part.certificate.parameters)
-    if counts_clipped(part.transcript):
-        algorithm = WithClipped(algorithm)
-    elif isinstance(release, Release):
-        algorithm = with_bounds(algorithm, part.transcript.domain.bounds)
-    return Recorded(part.transcript, algorithm.run)
+    clipped = counts_clipped(part.transcript)
+    return Recorded(part.transcript, partial(run_prepared, algorithm, count_clipped=clipped))
 
 
 def domains_of(transcript: Transcript, domain: Domain | Sequence[Domain] | None) -> Sequence[Domain]:

@@ -13,12 +13,12 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from shoal.accounting import Approx, Pure
-from shoal.algorithms import Algorithm, Clustering, prepared
+from shoal.algorithms import Algorithm, Clustering
 from shoal.domain import Chunk, Domain
 from shoal.errors import ExactScore, MostlyNoise
-from shoal.estimators.fitting import FitPlan, PrivateEstimator
+from shoal.estimators.fitting import PrivateEstimator
 from shoal.estimators.labels import cells_of
-from shoal.queries import Curator, Transcript, Voronoi
+from shoal.queries import Transcript, Voronoi
 from shoal.release import Release
 from shoal.sources import open_like
 
@@ -102,10 +102,6 @@ class PrivateKMeans(
     @abstractmethod
     def _algorithm(self, budget: Pure | Approx) -> Algorithm:
         """Check the algorithm's own parameters and return it."""
-
-    def _run(self, plan: FitPlan, curator: Curator) -> Clustering:
-        bounds, counting = plan.domain.bounds, bool(self.count_clipped)
-        return prepared(plan.algorithm, bounds, count_clipped=counting).run(curator)
 
     def _keep(self, found: Clustering, transcript: Transcript) -> None:
         self.release_ = Release.of(found, self.certificate_, transcript)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from shoal.accounting import Charge, NoGuarantee
-from shoal.algorithms import prepared
+from shoal.algorithms import run_prepared
 from shoal.algorithms.kmeans.kmeans import USUAL_GROUPS
 from shoal.domain import Schema
 from shoal.domain.schema import Field
@@ -115,7 +115,7 @@ def explain(model: PrivateEstimator, columns: Sequence[str] | Schema, rows: floa
     curator = RehearsalCurator(domain, plan.budget, rows, n_rows=model.n_rows)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MostlyNoise)
-        clustering = prepared(algorithm, bounds, count_clipped=bool(model.count_clipped)).run(curator)
+        clustering = run_prepared(algorithm, curator, count_clipped=bool(model.count_clipped))
     # Groups of average size: the median, since a rehearsal spreads rows evenly.
     relative = np.median(clustering.centre_sd, axis=0)
     known = not bounds.unknown

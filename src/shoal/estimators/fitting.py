@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from shoal.accounting import Accountant, Approx, Budget, Charge, Pure, budget_of
-from shoal.algorithms import REGISTRY, Algorithm, AlgorithmInfo, WithClipped, lookup
+from shoal.algorithms import REGISTRY, Algorithm, AlgorithmInfo, run_prepared
 from shoal.algorithms.shared.clustering import check
 from shoal.domain import STEPS, BoundsLike, Domain, Schema, Unit
 from shoal.domain.domain import Neighbours
@@ -26,7 +26,7 @@ from shoal.estimators.parameters import (
     unit_for,
 )
 from shoal.mechanisms import public_seed
-from shoal.queries import Curator, LiveCurator, Transcript
+from shoal.queries import LiveCurator, Transcript
 from shoal.release import Certificate
 from shoal.sources import OpenTable, open_table
 
@@ -112,7 +112,7 @@ class PrivateFit(BaseEstimator):  # type: ignore[misc]
             curator = LiveCurator(
                 source, plan.domain, allowance, entropy, n_rows=self.n_rows, progress=self.on_charge
             )
-            found = self._run(plan, curator)
+            found = run_prepared(plan.algorithm, curator, count_clipped=bool(self.count_clipped))
         self.certificate_ = Certificate.issue(
             self._info(),
             curator.transcript,
@@ -131,11 +131,6 @@ class PrivateFit(BaseEstimator):  # type: ignore[misc]
     @abstractmethod
     def _keep(self, found: Any, transcript: Transcript) -> None:
         """Make the fitted attributes of what was found; nothing else goes into them."""
-
-    def _run(self, plan: FitPlan, curator: Curator) -> Any:
-        """Run what is planned."""
-        run = WithClipped(plan.algorithm) if self.count_clipped else plan.algorithm
-        return run.run(curator)
 
     def _open(self, X: Any, sample_weight: Any) -> OpenTable:
         return open_table(X, levels=self.levels, unit=self.unit, weights=sample_weight, bounds=self.bounds)
@@ -167,7 +162,7 @@ class PrivateFit(BaseEstimator):  # type: ignore[misc]
 
     def _info(self) -> AlgorithmInfo:
         """Return what is known of the algorithm."""
-        return lookup(self._registered, self._registry)
+        return self._registry[self._registered]
 
     def _unit(self) -> Unit:
         return unit_for(self)

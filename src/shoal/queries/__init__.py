@@ -30,8 +30,8 @@ from shoal.queries.questions.answers import (
     NotPrivate,
     SparseCounts,
 )
+from shoal.queries.questions.base import Source
 from shoal.queries.questions.published import AsPublished
-from shoal.queries.questions.source import Source
 from shoal.queries.statistics.aggregates import Ball, Box, Offset, RowStat, Value, WithCost
 from shoal.queries.statistics.direction import Direction
 from shoal.queries.statistics.picked import Picked

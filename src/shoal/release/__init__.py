@@ -3,10 +3,10 @@
 from shoal.release.certificate import Certificate
 from shoal.release.coreset import CoresetRelease
 from shoal.release.folder import check_free
-from shoal.release.intervals import Intervals
 from shoal.release.loading import load
 from shoal.release.release import Release
 from shoal.release.synopsis import SynopsisRelease
+from shoal.release.trust import Intervals
 from shoal.release.verify import Check, Verification, verify
 
 __all__ = [

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from shoal.accounting import NoGuarantee
-from shoal.algorithms import REGISTRY, SYNOPSES, counts_clipped, lookup, prepared
+from shoal.algorithms import REGISTRY, SYNOPSES, counts_clipped, lookup, run_prepared
 from shoal.errors import InvalidRelease, MostlyNoise, ReplayMismatch
 from shoal.queries import (
     ReplayCurator,
@@ -104,11 +104,10 @@ def replay(release: Release) -> Release:
     if algorithm.n_clusters not in ("auto", len(release.sizes)):
         raise InvalidRelease(f"{algorithm.n_clusters} clusters asked for, {len(release.sizes)} released")
     curator = ReplayCurator(transcript)
-    run = prepared(algorithm, transcript.domain.bounds, count_clipped=counts_clipped(transcript))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MostlyNoise)  # it was said at the time
-            clustering = run.run(curator)
+            clustering = run_prepared(algorithm, curator, count_clipped=counts_clipped(transcript))
         curator.finish()
     except ReplayMismatch as error:
         then, now = certificate.versions.get("numpy"), np.__version__

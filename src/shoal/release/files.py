@@ -19,7 +19,7 @@ from shoal.queries.gate.codec import Arrays, from_plain, plain
 from shoal.release.certificate import NOISE_ALONE, Certificate
 from shoal.release.folder import FORMAT, dumps, loads
 from shoal.release.geojson import to_geojson
-from shoal.release.intervals import Intervals
+from shoal.release.trust import Intervals
 
 if TYPE_CHECKING:
     from shoal.release.release import Release

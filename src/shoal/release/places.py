@@ -5,27 +5,19 @@ from __future__ import annotations
 import numbers
 import warnings
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from shoal._typing import Array
-from shoal.algorithms import WithClipped, counts_clipped
+from shoal.algorithms import Runs, counts_clipped, run_prepared
 from shoal.algorithms.synopses.synopsis import Synopsis
 from shoal.domain import Domain
 from shoal.errors import InvalidInput, InvalidRelease, ReplayMismatch
-from shoal.queries import Curator, ReplayCurator, Transcript
+from shoal.queries import ReplayCurator, Transcript
 from shoal.release.certificate import column_names
 
-Made = TypeVar("Made", bound=Synopsis, covariant=True)
-
-
-class Makes(Protocol[Made]):
-    """An algorithm whose result is a synopsis."""
-
-    def run(self, curator: Curator) -> Made:
-        """Ask the curator."""
-        ...
+Made = TypeVar("Made", bound=Synopsis)
 
 
 class Groups(NamedTuple):
@@ -83,14 +75,13 @@ class PlacesRelease(ABC):
         return ", ".join(self.names[:4]) + (", ..." if len(self.names) > 4 else "")
 
 
-def run_again(algorithm: Makes[Made], transcript: Transcript) -> Made:
+def run_again(algorithm: Runs[Made], transcript: Transcript) -> Made:
     """Make what was released from its recorded answers, or say why these are not of such a run."""
     curator = ReplayCurator(transcript)
-    run = WithClipped(algorithm) if counts_clipped(transcript) else algorithm
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # it was said at the time, and the release says it
-            made = run.run(curator)
+            made = run_prepared(algorithm, curator, count_clipped=counts_clipped(transcript))
         curator.finish()
     except ReplayMismatch as error:
         raise InvalidRelease(str(error)) from None

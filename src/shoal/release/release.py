@@ -12,11 +12,10 @@ from shoal.algorithms import Clustering
 from shoal.domain import Domain
 from shoal.queries import Transcript
 from shoal.release.certificate import NOISE_ALONE, Certificate, column_names
-from shoal.release.doubts import Doubt, doubts
 from shoal.release.files import from_files, to_files
 from shoal.release.folder import write_folder
 from shoal.release.formats import read_release
-from shoal.release.intervals import Intervals, intervals_of
+from shoal.release.trust import Doubt, Intervals, doubts, intervals_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -18,7 +18,6 @@ from shoal._typing import Array
 from shoal.accounting import Approx, Budget, epsilon_of
 from shoal.algorithms.coreset.small_ball import SHARE_FOR_MEAN, Search, SmallBall
 from shoal.algorithms.grid import effective_epsilon
-from shoal.algorithms.shared.bounds import SHARE_FOR_BOUNDS, estimate_bounds
 from shoal.algorithms.shared.clustering import Clustering, count_rows
 from shoal.algorithms.synopses.coreset import Coreset
 from shoal.domain import Bounds, Domain, Unit
@@ -243,11 +242,8 @@ class PrivateCoreset:
     sketch: CoresetSketch
 
     def run(self, curator: Curator) -> Coreset:
-        """Estimate bounds where some are unknown, and find the points."""
+        """Find the points."""
         self.sketch.check(curator.domain)
-        if curator.domain.bounds.unknown:
-            bounds = estimate_bounds(curator, SHARE_FOR_BOUNDS)
-            curator = curator.within(bounds, 1 - SHARE_FOR_BOUNDS)
         return self.sketch.ask(curator)
 
 

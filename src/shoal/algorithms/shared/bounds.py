@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
 from shoal._typing import Array
-from shoal.algorithms.shared.clustering import Algorithm, Clustering
 from shoal.domain import Bounds
 from shoal.domain.magnitude import BUCKETS, POWER_OF_ONE, ZERO, edges
 from shoal.errors import MostlyNoise
@@ -41,40 +39,6 @@ _LEFT_OUT = 0.0005
 _BEGIN = 3.5
 # Part of the rows that noise may hide before nothing is tightened at all.
 _TOO_NOISY = 0.1
-
-
-@dataclass(frozen=True)
-class WithPrivateBounds:
-    """Estimate the bounds of columns that have none, then run an algorithm on the rest of the budget.
-
-    Parameters
-    ----------
-    algorithm : Algorithm
-        What to run.
-    share : Fraction
-        Share of the budget for the bounds.
-    """
-
-    algorithm: Algorithm
-    share: Fraction = SHARE_FOR_BOUNDS
-
-    def run(self, curator: Curator) -> Clustering:
-        """Estimate, then run."""
-        bounds = estimate_bounds(curator, self.share)
-        return self.algorithm.run(curator.within(bounds, 1 - self.share))
-
-
-def bounded(curator: Curator) -> Curator:
-    """Return a curator that knows all bounds: the same, or one within bounds that were paid for.
-
-    Parameters
-    ----------
-    curator : Curator
-        Answers with noise.
-    """
-    if not curator.domain.bounds.unknown:
-        return curator
-    return curator.within(estimate_bounds(curator, SHARE_FOR_BOUNDS), 1 - SHARE_FOR_BOUNDS)
 
 
 def estimate_bounds(curator: Curator, share: Fraction) -> Bounds:
@@ -189,8 +153,3 @@ def tighten(counts: Array, sd: float, low: float, high: float) -> tuple[float, f
     first, last = max(first - margin, 0), min(last + margin, len(counts))
     width = (high - low) / len(counts)
     return low + first * width, high - (len(counts) - last) * width
-
-
-def with_bounds(algorithm: Algorithm, bounds: Bounds) -> Algorithm:
-    """Return the algorithm, made to estimate bounds first where some are unknown."""
-    return WithPrivateBounds(algorithm) if bounds.unknown else algorithm

@@ -16,7 +16,6 @@ from scipy.ndimage import gaussian_filter
 
 from shoal._typing import Array, Integers
 from shoal.algorithms.grid import MOST_DENSE_CELLS, GridSketch, effective_epsilon
-from shoal.algorithms.shared.bounds import bounded
 from shoal.algorithms.shared.clustering import count_rows
 from shoal.algorithms.synopses.boxes import box_variance
 from shoal.algorithms.synopses.grid_counts import GridCounts
@@ -154,9 +153,8 @@ class MaskedGridSynopsis:
             )
 
     def run(self, curator: Curator) -> MaskedCounts:
-        """Estimate bounds where some are unknown, count once, and see what stands out."""
+        """Count once, and see what stands out."""
         self.check(curator.domain)
-        curator = bounded(curator)
         rows, rest = count_rows(curator)
         d, epsilon = curator.domain.n_columns, effective_epsilon(curator, rest)
         side = GridSketch(self.resolution, self.theta).side(rows.estimate, epsilon, d, 1, _MOST_CELLS)

@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal._typing import Array
-from shoal.algorithms.shared.bounds import bounded
 from shoal.algorithms.synopses.boxes import BoxCounts, Lean, evenly
 from shoal.domain import Domain
 from shoal.queries import Curator, Tree
@@ -97,8 +96,8 @@ class PrivTreeSynopsis:
         """Refuse nothing: a tree can be grown in any number of columns."""
 
     def run(self, curator: Curator) -> TreeCounts:
-        """Estimate bounds where some are unknown, grow the tree, and count once."""
-        return count_tree(bounded(curator), Fraction(1))
+        """Grow the tree, and count once."""
+        return count_tree(curator, Fraction(1))
 
 
 def count_tree(curator: Curator, share: Fraction) -> TreeCounts:

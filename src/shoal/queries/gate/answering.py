@@ -19,7 +19,7 @@ from shoal.queries.gate.codec import Follows, digest
 from shoal.queries.gate.curator import Curator
 from shoal.queries.laws.noise import check_budget
 from shoal.queries.questions import AnyQuestion, Note, Question, Step, Terms
-from shoal.queries.questions.source import Source
+from shoal.queries.questions.base import Source
 
 L = TypeVar("L")
 N = TypeVar("N")

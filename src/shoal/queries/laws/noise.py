@@ -46,8 +46,6 @@ PURE: dict[Noise, Design] = {
     "cylinder": design_cylinder,
 }
 """The pure laws by name: a new one is one file and one name here."""
-# What is tried, in turn, where no law is named: the shape of the body, on a lattice fine enough for it.
-_BY_SHAPE: tuple[Design, ...] = (design_cylinder, design_linf)
 
 # Steps. At an epsilon of thousands integer noise is nearly always 0, and its variance underflows.
 _LEAST_SD = 1e-9
@@ -194,7 +192,8 @@ def _pure(change: RowChange, e: Fraction, noise: Noise | None) -> tuple[LawBlock
     e = round_down(e, bits)
     if noise is not None:
         return PURE[noise](change, e, bits)
-    for of_shape in _BY_SHAPE:
+    # The shape of the body, on a lattice fine enough for it.
+    for of_shape in (design_cylinder, design_linf) if change.ball else (design_linf,):
         blocks = of_shape(change, e, bits)
         if all(block.fits() for block in blocks):
             return blocks

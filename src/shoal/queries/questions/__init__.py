@@ -3,7 +3,7 @@
 Each is one file: its law and price, how it is computed, its answer, and how that is rehearsed and verified.
 """
 
-from shoal.queries.questions.base import AnyQuestion, Question
+from shoal.queries.questions.base import AnyQuestion, Question, Terms
 from shoal.queries.questions.blocks import BlockMeans
 from shoal.queries.questions.grow import Grow
 from shoal.queries.questions.histogram import Histogram
@@ -13,7 +13,6 @@ from shoal.queries.questions.select_each import SelectEach
 from shoal.queries.questions.sparse import SparseHistogram
 from shoal.queries.questions.steps import Hold, Note, PublicSeed, Restore, Step, WithoutNearest
 from shoal.queries.questions.sums import Sums
-from shoal.queries.questions.terms import Terms
 
 __all__ = [
     "AnyQuestion",

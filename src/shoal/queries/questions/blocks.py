@@ -16,10 +16,8 @@ from shoal.errors import InvalidInput
 from shoal.mechanisms import Entropy
 from shoal.queries.laws.noise import Noise, NoiseLaw
 from shoal.queries.questions.answers import NoisyMeans
-from shoal.queries.questions.base import SHARE, Charged, close, shaped, whole
+from shoal.queries.questions.base import SHARE, Charged, Source, Terms, close, shaped, whole
 from shoal.queries.questions.block_task import common_rows, draw_blocks, exact_block_totals
-from shoal.queries.questions.source import Source
-from shoal.queries.questions.terms import Terms
 from shoal.queries.statistics.aggregates import RowChange
 
 # For the audit: how often rows draw their blocks, and how many blocks are asked one by one.

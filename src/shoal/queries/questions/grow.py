@@ -12,9 +12,7 @@ from shoal._typing import Integers
 from shoal.mechanisms import Entropy
 from shoal.queries.laws.growth import GrowthLaw, design_growth
 from shoal.queries.partitions.trees import Tree, check_axes, exact_tree_cells
-from shoal.queries.questions.base import SHARE, Charged
-from shoal.queries.questions.source import Source
-from shoal.queries.questions.terms import Terms
+from shoal.queries.questions.base import SHARE, Charged, Source, Terms
 
 Boxes: TypeAlias = tuple[Integers, Integers]
 """Starts and levels of boxes."""

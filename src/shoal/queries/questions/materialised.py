@@ -14,7 +14,7 @@ from shoal.domain import STEPS, Chunk, Domain
 from shoal.errors import InvalidInput
 from shoal.mechanisms import Entropy, uniform_below
 from shoal.queries.partitions.cells import Grid, Metric
-from shoal.queries.questions.source import Source
+from shoal.queries.questions.base import Source
 from shoal.queries.statistics.aggregates import exact_count
 
 T = TypeVar("T")

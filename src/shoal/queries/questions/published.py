@@ -19,9 +19,7 @@ from shoal.errors import InvalidBudget, InvalidInput
 from shoal.mechanisms import Entropy, public_seed
 from shoal.postprocess.weighted_kmeans import lloyd, plus_plus
 from shoal.queries.questions.answers import NotPrivate
-from shoal.queries.questions.base import Question, Tally, shaped
-from shoal.queries.questions.source import Source
-from shoal.queries.questions.terms import Terms
+from shoal.queries.questions.base import Question, Source, Tally, Terms, shaped
 
 Zones: TypeAlias = Literal["orientation", "sub-clusters"]
 

@@ -16,8 +16,7 @@ from shoal.queries.laws.choices import ChoiceLaw, design_choice
 from shoal.queries.losses.cluster_cost import Loss
 from shoal.queries.losses.windows import HeldLoss
 from shoal.queries.questions.answers import Chosen
-from shoal.queries.questions.base import SHARE, Additive, shaped
-from shoal.queries.questions.terms import Terms
+from shoal.queries.questions.base import SHARE, Additive, Terms, shaped
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,9 +14,8 @@ from shoal.mechanisms import Entropy
 from shoal.queries.laws.choices import ChoiceLaw, design_choice
 from shoal.queries.losses.cell_losses import CellLoss
 from shoal.queries.questions.answers import Chosen
-from shoal.queries.questions.base import SHARE, Additive
+from shoal.queries.questions.base import SHARE, Additive, Terms
 from shoal.queries.questions.select import are_candidates, check_columns
-from shoal.queries.questions.terms import Terms
 
 
 @dataclass(frozen=True, eq=False)

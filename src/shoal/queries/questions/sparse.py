@@ -17,11 +17,9 @@ from shoal.mechanisms import Entropy
 from shoal.queries.laws.noise import NoiseLaw
 from shoal.queries.partitions.cells import Keyed
 from shoal.queries.questions.answers import SparseCounts
-from shoal.queries.questions.base import SHARE, Charged, close, shaped
+from shoal.queries.questions.base import SHARE, Charged, Source, Terms, close, shaped
 from shoal.queries.questions.blocks import check_loose
 from shoal.queries.questions.occupied import draw, exact_cells, gather, merge, threshold_for
-from shoal.queries.questions.source import Source
-from shoal.queries.questions.terms import Terms
 
 Kept: TypeAlias = tuple[Integers, npt.NDArray[np.generic]]
 """Keys of the kept cells, sorted, and their noisy counts."""

@@ -12,10 +12,8 @@ import numpy.typing as npt
 from shoal.errors import InvalidInput
 from shoal.mechanisms import Entropy, public_seed
 from shoal.queries.partitions.cells import Grid
-from shoal.queries.questions.base import Free
+from shoal.queries.questions.base import Free, Source, Terms
 from shoal.queries.questions.materialised import HeldRows, check_grid, exact_without_nearest, hold
-from shoal.queries.questions.source import Source
-from shoal.queries.questions.terms import Terms
 
 
 class Step(Free):

@@ -15,8 +15,7 @@ from shoal.mechanisms import Entropy
 from shoal.queries.laws.noise import Noise, NoiseLaw
 from shoal.queries.partitions.cells import Partition, check_dense
 from shoal.queries.questions.answers import NoisySums
-from shoal.queries.questions.base import SHARE, Additive, close, shaped, whole
-from shoal.queries.questions.terms import Terms
+from shoal.queries.questions.base import SHARE, Additive, Terms, close, shaped, whole
 from shoal.queries.statistics.aggregates import RowStat
 from shoal.queries.statistics.picked import Picked
 

@@ -1,51 +1,71 @@
-"""How many cells were missing or clipped to the bounds, asked before an algorithm, for a share of its budget.
+"""What comes before any algorithm, for shares of its budget: unknown bounds, and how many cells were clipped.
 
-One histogram a column, of four sides: one row changes one count of each by one, so that columns add up and
-share what is paid.
+Clipped cells are counted by one histogram a column, of four sides: one row changes one count of each by one,
+so that columns add up and share what is paid.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Protocol, TypeVar
 
-from shoal.algorithms.shared.bounds import bounded, with_bounds
-from shoal.algorithms.shared.clustering import Algorithm
-from shoal.domain import Bounds, Domain
+from shoal.algorithms.shared.bounds import SHARE_FOR_BOUNDS, estimate_bounds
+from shoal.domain import Domain
 from shoal.domain.side import SIDES
 from shoal.queries import Curator, NoisyCounts, Sides, Transcript
 from shoal.queries.questions import Histogram
 
 SHARE_FOR_CLIPPED = Fraction(1, 50)
 
+Found = TypeVar("Found", covariant=True)
 
-@dataclass(frozen=True)
-class WithClipped:
-    """Count missing and clipped cells of every column, then run an algorithm on the rest of the budget.
 
-    Bounds that are not known are estimated first: it is these that cells are then clipped to.
+class Runs(Protocol[Found]):
+    """Whatever asks a curator: an algorithm, what makes a synopsis, a step of a pipeline."""
+
+    def run(self, curator: Curator) -> Found:
+        """Ask the curator, and return what was found."""
+        ...
+
+
+class FindsBounds:
+    """What finds bounds itself, with all of its budget: it is run on columns that have none."""
+
+
+def run_prepared(algorithm: Runs[Found], curator: Curator, *, count_clipped: bool = False) -> Found:
+    """Run an algorithm on a curator that knows all bounds.
 
     Parameters
     ----------
-    algorithm : Algorithm or MakesSynopsis
+    algorithm : Runs
         What to run.
+    curator : Curator
+        Answers with noise.
+    count_clipped : bool
+        Whether missing and clipped cells are counted first, at 2 % of the budget.
     """
-
-    algorithm: Any
-
-    def run(self, curator: Curator) -> Any:
-        """Count, then run."""
-        curator = bounded(curator)
+    if isinstance(algorithm, FindsBounds):
+        return algorithm.run(curator)
+    curator = bounded(curator)
+    if count_clipped:  # by the bounds that were found, where they were not known
         seen, columns = curator.sides(), counted_columns(curator.domain)
         for column in columns.values():
             seen.histogram(Sides(column), share=SHARE_FOR_CLIPPED / len(columns))
-        return self.algorithm.run(curator.within(curator.domain.bounds, 1 - SHARE_FOR_CLIPPED))
+        curator = curator.within(curator.domain.bounds, 1 - SHARE_FOR_CLIPPED)
+    return algorithm.run(curator)
 
 
-def prepared(algorithm: Algorithm, bounds: Bounds, *, count_clipped: bool) -> Algorithm:
-    """Return the algorithm, made to estimate bounds and to count clipped cells first where that is wanted."""
-    return WithClipped(algorithm) if count_clipped else with_bounds(algorithm, bounds)
+def bounded(curator: Curator) -> Curator:
+    """Return a curator that knows all bounds: the same, or one within bounds that were paid for.
+
+    Parameters
+    ----------
+    curator : Curator
+        Answers with noise.
+    """
+    if not curator.domain.bounds.unknown:
+        return curator
+    return curator.within(estimate_bounds(curator, SHARE_FOR_BOUNDS), 1 - SHARE_FOR_BOUNDS)
 
 
 def counts_clipped(transcript: Transcript) -> bool:
