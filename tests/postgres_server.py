@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import secrets
 import shutil
 import subprocess
 import tempfile
@@ -47,3 +48,13 @@ def server(programs: str) -> Iterator[str]:
             run("pg_ctl", "-D", "data", "-w", "-m", "fast", "stop")
     finally:
         shutil.rmtree(folder)
+
+
+def new_database(url: str) -> str:
+    """Make an empty database on a server, and return its URL."""
+    import psycopg
+
+    name = f"ledger_{secrets.token_hex(6)}"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    return url.replace("/postgres?", f"/{name}?")

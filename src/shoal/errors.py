@@ -9,9 +9,11 @@
         InvalidBounds                  missing, reversed, NaN or the wrong number
         InvalidRelease                 files or text that cannot be read as a release
         InvalidTable (also TypeError)  wrong columns or types, as told by the schema, never by the cells
+        InvalidLedger                  no such ledger or data set, another version, or records that do not fit
         InvalidFile                    no such file, not what its name says, or its parts do not fit together
         LatticeTooCoarse               an exact sampler was asked for noise its lattice cannot carry
       BudgetExceeded                   the accountant refused: says asked, left and the gap
+      LedgerUnavailable                a ledger cannot be read or written now; what was charged counts
       DamagedFile                      a file broke off or changed as its rows were read; says what was spent
       ReplayMismatch                   a replayed run asked something the transcript does not hold
       DataUnavailable                  a data set is not at hand nor to be downloaded; says where to put it
@@ -39,9 +41,11 @@ __all__ = [
     "InvalidBudget",
     "InvalidFile",
     "InvalidInput",
+    "InvalidLedger",
     "InvalidRelease",
     "InvalidTable",
     "LatticeTooCoarse",
+    "LedgerUnavailable",
     "MostlyNoise",
     "ReplayMismatch",
     "ShoalError",
@@ -82,6 +86,10 @@ class InvalidRelease(InvalidInput):
     """Files or text that cannot be read as a release: missing, cut short, changed or of another format."""
 
 
+class InvalidLedger(InvalidInput):
+    """A ledger or data set that is not there, is of another version, or whose records do not fit together."""
+
+
 class InvalidTable(InvalidInput, TypeError):
     """A table whose schema (columns, types, shape) does not fit. Never depends on its cells."""
 
@@ -96,6 +104,10 @@ class LatticeTooCoarse(InvalidInput):
 
 class BudgetExceeded(ShoalError):
     """The accountant refused a charge. Nothing was computed."""
+
+
+class LedgerUnavailable(ShoalError):
+    """A ledger that cannot be read or written now. What was charged counts; the fit can be resumed."""
 
 
 class DamagedFile(ShoalError):

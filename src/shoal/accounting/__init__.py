@@ -1,6 +1,7 @@
 """Budgets as exact values, charges, and the accountant that refuses before the work."""
 
-from shoal.accounting.accountant import Accountant, Allowance
+from shoal.accounting.accountant import Accountant
+from shoal.accounting.allowance import Allowance
 from shoal.accounting.budget import (
     ZCDP,
     Approx,

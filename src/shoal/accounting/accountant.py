@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from fractions import Fraction
-from types import TracebackType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from shoal._forks import tell_of_forks
+from shoal.accounting.allowance import Allowance, show
 from shoal.accounting.budget import ZCDP, Approx, Budget, Pure, budget_of, exact
 from shoal.accounting.conversion import epsilon_of
 from shoal.accounting.events import Charge
 from shoal.accounting.lanes import Losses, accepted, amounts_to, lanes_of, largest
+from shoal.accounting.parts import Place
 from shoal.errors import BudgetExceeded, InvalidBudget
+
+if TYPE_CHECKING:
+    from shoal.accounting.ledgered import LedgerAccountant
 
 _UNPICKLED = "this accountant was unpickled and is only a record; spend from the original one"
 _FORKED = (
@@ -86,7 +91,82 @@ class Accountant:
         self._frozen: str | None = None
         tell_of_forks(self)
 
-    def reserve(self, budget: Budget, label: str, unit: Protected | None = None) -> Allowance:
+    @classmethod
+    def create(cls, ledger: Any, dataset: str, *, patience: float = 30.0, **terms: Any) -> LedgerAccountant:
+        """Put a data set with a budget into a ledger, where it survives this process.
+
+        Parameters
+        ----------
+        ledger : str or path
+            A file, which is made if it is not there, or a ``postgresql://`` URL.
+        dataset : str
+            The name of the data set: one table, with one total for all fits of anybody.
+        patience : float
+            Seconds to wait for others, or for a server to come back.
+        **terms
+            `epsilon`, `delta`, `rho` and `pure` as above; `unit` and `neighbours` as of estimators: whom all
+            fits protect; `parts`, a mapping of public columns to public levels, and `parts_per_person`, the
+            most parts that the gate reads of one person; `renewal` ("yearly", "quarterly" or "monthly") and
+            `decided_by`, who has decided that the budget is there anew so often.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> folder = TemporaryDirectory()
+        >>> trips = Accountant.create(f"{folder.name}/budget.ledger", "trips", epsilon=4, unit="user_id")
+        >>> Accountant.open(f"{folder.name}/budget.ledger", "trips").left
+        Fraction(4, 1)
+        >>> folder.cleanup()
+        """
+        from shoal.accounting.ledgered import LedgerAccountant
+        from shoal.ledger import open_store
+
+        return LedgerAccountant.created(open_store(ledger, patience), dataset, **terms)
+
+    @classmethod
+    def open(
+        cls,
+        ledger: Any,
+        dataset: str,
+        *,
+        part: Mapping[str, Any] | None = None,
+        resume: str | None = None,
+        patience: float = 30.0,
+    ) -> LedgerAccountant:
+        """Return the accountant of a data set in a ledger. Pickled or forked, it opens the ledger anew.
+
+        Parameters
+        ----------
+        ledger : str or path
+            A file or a ``postgresql://`` URL.
+        dataset : str
+            The name of the data set.
+        part : mapping of str to str, optional
+            One declared column and its level, such as ``{"region": "north"}``: fits read the rows of this
+            part only. A level of None is that of rows that have none of the declared ones.
+        resume : str, optional
+            The fit to go on with: its answers so far are read, not asked again. Give its estimator all
+            parameters as they were, and the same rows.
+        patience : float
+            Seconds to wait for others, or for a server to come back.
+        """
+        from shoal.accounting.ledgered import LedgerAccountant
+        from shoal.ledger import open_store
+
+        return LedgerAccountant(open_store(ledger, patience), dataset, part=part, resume=resume)
+
+    place: Place | None = None
+    """The part of the table that fits are of; None for all of it."""
+
+    def reserve(
+        self,
+        budget: Budget,
+        label: str,
+        unit: Protected | None = None,
+        *,
+        key: int = 0,
+        plan: str = "",  # noqa: ARG002 - for those that can be resumed
+    ) -> Allowance:
         """Set aside a budget for one fit, or refuse. What it does not spend comes back when it closes.
 
         Parameters
@@ -97,30 +177,38 @@ class Accountant:
             Who asks, for the refusal.
         unit : Unit, optional
             Whom the fit protects: one row added or removed, if not given.
+        key : int
+            Decides which rows of a person are kept.
+        plan : str
+            The hash of the fit's public parameters.
         """
         with self._lock:
             self._check_mine()
-            if budget.currency == "rho" and isinstance(self.budget, Pure):
-                raise InvalidBudget(
-                    f"a fit with {budget.describe()} cannot draw on an accountant with "
-                    f"{self.budget.describe()}; give the accountant a delta as well, or the fit delta=0"
-                )
+            self._check_currency(budget)
             protects = ("add-remove", None) if unit is None else (unit.neighbours, unit.column)
             if self._protects not in (None, protects):
                 raise InvalidBudget(
-                    f"{label} protects {_whom(protects)}, and what this accountant has counted protects "
-                    f"{_whom(self._protects)}: such losses do not add up. Fit alike, or give it another one"
+                    f"{label} protects {protects_whom(protects)}, and what this accountant has counted "
+                    f"protects {protects_whom(self._protects)}: such losses do not add up. Fit alike, or "
+                    "give it another one"
                 )
             if not accepted(self._lanes, self._held, Losses.of(budget.currency, budget.amount)):
                 raise BudgetExceeded(self._refusal(budget, label))
             self._protects = protects
-            allowance = Allowance(self, budget, label)
+            allowance = Allowance(self, budget, label, key)
             self._open.append(allowance)
             return allowance
 
     def _check_mine(self) -> None:
         if self._frozen is not None:
             raise BudgetExceeded(self._frozen)
+
+    def _check_currency(self, budget: Budget) -> None:
+        if budget.currency == "rho" and isinstance(self.budget, Pure):
+            raise InvalidBudget(
+                f"a fit with {budget.describe()} cannot draw on an accountant with "
+                f"{self.budget.describe()}; give the accountant a delta as well, or the fit delta=0"
+            )
 
     def _refusal(self, budget: Budget, label: str) -> str:
         if isinstance(self.budget, ZCDP):
@@ -130,8 +218,8 @@ class Accountant:
             asked, delta = _in_epsilon(budget, self.budget)
             left, total, currency = self.left_for(delta), self.budget.epsilon, "epsilon"
         return (
-            f"{label} asks for {budget.describe()}; {_show(left)} of {_show(total)} {currency} is left for "
-            f"it: {_show(asked - left)} too much. Ask for less, or look at .charges to see where it went"
+            f"{label} asks for {budget.describe()}; {show(left)} of {show(total)} {currency} is left for "
+            f"it: {show(asked - left)} too much. Ask for less, or look at .charges to see where it went"
         )
 
     @property
@@ -186,13 +274,13 @@ class Accountant:
     def describe(self) -> str:
         """Say what was allowed, spent and is left."""
         currency = "rho" if isinstance(self.budget, ZCDP) else "epsilon"
-        left = f"{_show(self.left)} left"
+        left = f"{show(self.left)} left"
         if isinstance(self.budget, Approx):
             with_delta = self.left_for(self.budget.delta)
-            left = f"{_show(self.left_for())} left for a pure fit, {_show(with_delta)} for one with delta"
+            left = f"{show(self.left_for())} left for a pure fit, {show(with_delta)} for one with delta"
         total = self.budget.amount if currency == "rho" else _in_epsilon(self.budget, self.budget)[0]
         return (
-            f"{self.budget.describe()}: spent {_show(self.spent)} of {_show(total)} {currency} in "
+            f"{self.budget.describe()}: spent {show(self.spent)} of {show(total)} {currency} in "
             f"{len(self._charges)} charges, {left}"
         )
 
@@ -228,78 +316,6 @@ class Accountant:
         self._frozen = self._frozen or _FORKED
 
 
-class Allowance:
-    """A part of a budget, held by one fit. Made by :meth:`Accountant.reserve`."""
-
-    def __init__(self, accountant: Accountant, budget: Budget, label: str) -> None:
-        self._accountant = accountant
-        self.budget = budget
-        self.label = label
-        self.spent = Fraction(0)
-        self.losses = Losses()
-        self.charges: list[Charge] = []
-        self._closed = False
-
-    @property
-    def left(self) -> Fraction:
-        """What this fit may still spend, in its own currency."""
-        return self.budget.amount - self.spent
-
-    def check(self) -> None:
-        """Refuse where nothing may be charged any more, nor noise be drawn for what was."""
-        self._accountant._check_mine()
-        if self._closed:
-            raise BudgetExceeded(f"{self.label} is over; its allowance cannot be charged any more")
-
-    def charge(self, charge: Charge) -> None:
-        """Write a charge down, or refuse it. Called before the answer is computed."""
-        with self._accountant._lock:
-            self.check()
-            if charge.currency != self.budget.currency:
-                raise InvalidBudget(f"a charge in {charge.currency} to a budget of {self.budget.currency}")
-            if charge.amount > self.left:
-                cost, left, gap = map(self._show, (charge.amount, self.left, charge.amount - self.left))
-                raise BudgetExceeded(
-                    f"{charge.question} costs {cost} of {self.budget.describe()}, and {left} is left: {gap} "
-                    "too much"
-                )
-            self.spent += charge.amount
-            self.losses += Losses.of(charge.currency, charge.amount)
-            self.charges.append(charge)
-            self._accountant._charges.append(charge)
-
-    def describe_spent(self) -> str:
-        """Say what was spent, in the terms that the budget was given in."""
-        if not self.spent:
-            return "nothing was spent"
-        return f"{self._show(self.spent)} of {self.budget.describe()} was spent and is gone"
-
-    def close(self) -> None:
-        """Give back what was not spent. Safe to call twice."""
-        accountant = self._accountant
-        with accountant._lock:
-            if not self._closed:
-                self._closed = True
-                accountant._open.remove(self)
-                accountant._closed += self.losses
-                if not accountant._open and not accountant._charges:
-                    accountant._protects = None  # nothing was counted for anybody yet
-
-    def _show(self, amount: Fraction) -> str:
-        # Whoever gave epsilon and delta does not think in rho: a part of the budget says more.
-        if isinstance(self.budget, Approx):
-            return f"{100 * float(amount / self.budget.amount):.3g} %"
-        return _show(amount)
-
-    def __enter__(self) -> Allowance:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-
 def _in_epsilon(budget: Budget, own: Budget) -> tuple[Fraction, Fraction]:
     """Return epsilon and delta of a budget; of a rho, at the accountant's own delta."""
     if isinstance(budget, ZCDP):
@@ -311,11 +327,8 @@ def _delta(budget: Budget) -> Fraction:
     return budget.delta if isinstance(budget, Approx) else Fraction(0)
 
 
-def _whom(protects: tuple[str, str | None] | None) -> str:
+def protects_whom(protects: tuple[str, str | None] | None) -> str:
+    """Say whom losses are counted for."""
     neighbours, column = protects or ("add-remove", None)
     who = "one row" if column is None else f"one person (column {column!r})"
     return f"{who} {'replaced' if neighbours == 'replace' else 'added or removed'}"
-
-
-def _show(value: Fraction) -> str:
-    return f"{float(value):.6g}"

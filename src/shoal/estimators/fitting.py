@@ -27,6 +27,7 @@ from shoal.estimators.parameters import (
 )
 from shoal.mechanisms import public_seed
 from shoal.queries import LiveCurator, Transcript
+from shoal.queries.gate.codec import digest
 from shoal.release import Certificate
 from shoal.sources import OpenTable, open_table
 
@@ -104,11 +105,12 @@ class PrivateFit(BaseEstimator):  # type: ignore[misc]
         validate_data(self, table.blank(), skip_check_array=True)
         plan = self._plan(table.schema, unit, weighted=sample_weight is not None)
         accountant, label = accountant_for(self, plan.budget), f"{type(self).__name__}.fit"
-        reserved = accountant.reserve(plan.budget, label, plan.domain.unit)
+        # Which rows of a person are kept is drawn anew for every fit, and once where it is resumed.
+        key = public_seed(entropy) if self.unit is not None else 0
+        planned = digest((plan, self.n_rows, bool(self.count_clipped), entropy.describe()))
+        reserved = accountant.reserve(plan.budget, label, plan.domain.unit, key=key, plan=planned)
         with reserved as allowance, saying_what_was_spent(allowance):
-            # Which rows of a person are kept is drawn anew for every fit.
-            key = public_seed(entropy) if self.unit is not None else 0
-            source = table.source(plan.domain, key=key, threads=threads)
+            source = table.source(plan.domain, key=allowance.key, threads=threads)
             curator = LiveCurator(
                 source, plan.domain, allowance, entropy, n_rows=self.n_rows, progress=self.on_charge
             )
@@ -120,6 +122,7 @@ class PrivateFit(BaseEstimator):  # type: ignore[misc]
             algorithm=plan.algorithm,
             private_entropy=entropy.private,
             shared=self.budget is not None,
+            ledger=allowance.statement,
         )
         self._keep(found, curator.transcript)
         return self

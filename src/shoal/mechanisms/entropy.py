@@ -119,7 +119,20 @@ class SeededEntropy:
             raise InvalidInput(f"the seed must be an integer that is not negative; got {seed!r}") from None
         if value < 0:
             raise InvalidInput(f"the seed must be an integer that is not negative; got {seed!r}")
+        self._seed = value
         self._generator = np.random.Philox(value)
+
+    def apart(self, number: int) -> SeededEntropy:
+        """Return a stream of its own for one question, whatever was drawn for others.
+
+        Parameters
+        ----------
+        number : int
+            Which question.
+        """
+        other = SeededEntropy(self._seed)
+        other._generator = np.random.Philox(np.random.SeedSequence((self._seed, number)))
+        return other
 
     @property
     def private(self) -> bool:

@@ -22,6 +22,7 @@ _PACKAGES = ("shoal", "numpy", "scipy", "scikit-learn", "numba")
 _SHOWN = 20
 
 SHARED = "draws on a shared accountant: losses of all its fits add up to no more than its budget"
+IN_LEDGER = "draws on data set {dataset!r} of a ledger, of which all fits together keep to {total}"
 ALONE = "stands alone: another fit on the same table adds to this loss"
 
 AS_GIVEN = (
@@ -75,6 +76,9 @@ class Certificate:
         Whether this fit shares a budget with others.
     notes : tuple of str
         What the algorithm chose from public and released values, and why.
+    ledger : dict
+        Where the budget lies in a ledger: the data set, the fit, the number and the hash of its last record
+        (`record`, `head`), how losses add up, and of a budget that renews, the sum over all windows.
     versions : dict of str to str
         Software.
     transcript : str
@@ -113,6 +117,7 @@ class Certificate:
     errors: str = ""
     doubts: tuple[str, ...] = ()
     clipped: dict[str, dict[str, float]] = field(default_factory=dict)
+    ledger: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def issue(
@@ -124,6 +129,7 @@ class Certificate:
         algorithm: Algorithm,
         private_entropy: bool,
         shared: bool,
+        ledger: Mapping[str, Any] | None = None,
     ) -> Certificate:
         """Write the certificate of a finished run, from its transcript.
 
@@ -141,6 +147,8 @@ class Certificate:
             Whether nobody can predict the noise.
         shared : bool
             Whether the fit drew on an accountant shared with others.
+        ledger : mapping, optional
+            What is said of the ledger that it drew on.
         """
         promised = info.status is not Status.CLAIMED_ONLY and not isinstance(transcript.budget, NoGuarantee)
         private = private_entropy and promised
@@ -161,19 +169,21 @@ class Certificate:
             bounds=_bounds(domain),
             rows=_rows(transcript),
             entropy=transcript.entropy,
-            composition=UNPROMISED if not promised else SHARED if shared else ALONE,
+            composition=_composition(ledger, shared=shared) if promised else UNPROMISED,
             versions=dict(_versions()),
             transcript=transcript.digest(),
             notes=transcript.notes,
             clipped=clipped_shares(transcript, domain),
+            ledger=dict(ledger or {}),
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain dictionaries, numbers and strings, ready for JSON."""
         charges = [{**asdict(charge), "amount": str(charge.amount)} for charge in self.charges]
         plainly = {**asdict(self), "charges": charges, "notes": list(self.notes), "doubts": list(self.doubts)}
-        if not self.clipped:  # nobody paid for it
-            del plainly["clipped"]
+        for name in ("clipped", "ledger"):  # nobody paid for it, or there is none
+            if not plainly[name]:
+                del plainly[name]
         return plainly
 
     @classmethod
@@ -210,6 +220,7 @@ class Certificate:
             *(f"doubt        {doubt}" for doubt in self.doubts),
             f"randomness   {self.entropy}",
             f"composition  {self.composition}",
+            *(f"  {name:<11}{text}" for name, text in self.ledger_lines()),
             f"software     {', '.join(f'{name} {number}' for name, number in self.versions.items())}",
             f"transcript   sha256 {self.transcript}",
         ]
@@ -223,11 +234,23 @@ class Certificate:
             for name, of in self.clipped.items()
         ]
 
+    def ledger_lines(self) -> list[tuple[str, str]]:
+        """Say what the ledger adds, with a word for each line; nothing where there is none."""
+        said = self.ledger
+        if not said:
+            return []
+        lines = [("adds up", said["adds_up"])]
+        lines += [(word, said[name]) for word, name in _LEDGER_LINES if name in said]
+        lines += [("noted", text) for text in said.get("notes", ())]
+        return [*lines, ("ledger", f"fit {said['fit']}; record {said['record']}, sha256 {said['head']}")]
+
     def _columns(self) -> list[str]:
         columns = [f"{name}: {low:g} to {high:g}" for name, (low, high) in self.bounds["columns"].items()]
         more = len(columns) - _SHOWN
         return columns if more <= 0 else [*columns[:_SHOWN], f"and {more} more"]
 
+
+_LEDGER_LINES = (("part", "part"), ("window", "window"), ("all", "all_windows"), ("lost", "lost"))
 
 _NONE = {"any": "not private: no guarantee"}
 
@@ -243,6 +266,12 @@ def _version(package: str) -> str:
         return version(package)
     except PackageNotFoundError:  # numba need not be there
         return "absent"
+
+
+def _composition(ledger: Mapping[str, Any] | None, *, shared: bool) -> str:
+    if ledger:
+        return IN_LEDGER.format(dataset=ledger["dataset"], total=ledger["total"])
+    return SHARED if shared else ALONE
 
 
 def _spent(budget: Budget, spent: Fraction) -> str:

@@ -153,6 +153,7 @@ def check_certificate(release: Release | SynopsisRelease | Part, written: int = 
         algorithm=from_plain(info.algorithm, certificate.parameters),
         private_entropy="not private" not in release.transcript.entropy,
         shared=certificate.composition == SHARED,
+        ledger=certificate.ledger,
     )
     if missing := [name for name in issued.versions if not certificate.versions.get(name)]:
         raise InvalidRelease(f"the versions of {', '.join(missing)} are not stated")

@@ -14,9 +14,10 @@ from typing import Annotated, Any, Self, TypeVar
 from shoal.accounting import Allowance, Budget, Charge, NoGuarantee
 from shoal.domain import Domain
 from shoal.errors import InvalidInput, ReplayMismatch
-from shoal.mechanisms import Entropy
+from shoal.mechanisms import Entropy, SeededEntropy
 from shoal.queries.gate.codec import Follows, digest
 from shoal.queries.gate.curator import Curator
+from shoal.queries.gate.stored import pack, unpack
 from shoal.queries.laws.noise import check_budget
 from shoal.queries.questions import AnyQuestion, Note, Question, Step, Terms
 from shoal.queries.questions.base import Source
@@ -83,8 +84,15 @@ class AnsweringCurator(Curator):
         self.transcript = Transcript(domain, budget, n_rows, entropy)
 
     @abstractmethod
-    def _pay(self, charge: Charge) -> None:
+    def _pay(self, charge: Charge, question: AnyQuestion) -> None:
         """Take the charge, or refuse it. Called before anything is computed."""
+
+    def _stored(self, question: Question[Any, Any, A]) -> A | None:  # noqa: ARG002 - for those that resume
+        """Return the answer that was given before the fit was interrupted; None if there is none."""
+        return None
+
+    def _store(self, question: AnyQuestion, answer: Any) -> None:
+        """Make an answer durable, before anybody sees it."""
 
     @abstractmethod
     def _noisy(self, question: Question[L, N, A], law: L, terms: Terms) -> N:
@@ -102,11 +110,14 @@ class AnsweringCurator(Curator):
         question.check(terms)
         law = question.law(terms)
         charge = question.charge(law, terms, self._tally)
-        if charge is not None:
-            self._pay(charge)
+        answer = self._stored(question)
+        if answer is None and charge is not None:
+            self._pay(charge, question)
         # From here on it counts as asked, even if the answer never comes.
         self._tally = question.tally(terms, self._tally)
-        answer = question.answer(self._noisy(question, law, terms), law, terms)
+        if answer is None:
+            answer = question.answer(self._noisy(question, law, terms), law, terms)
+            self._store(question, answer)
         self.transcript.entries.append(Entry(question, answer, charge))
         return answer
 
@@ -155,21 +166,46 @@ class LiveCurator(AnsweringCurator):
         """Return the curator that answers what follows, with the rows held or some taken away."""
         inner = super().after(question)
         if isinstance(question, Step):
-            inner._source = question.follow(self._source, self.terms, self._entropy)
+            inner._source = question.follow(self._source, self.terms, self._stream())
         return inner
 
     def _ask(self, question: Question[L, N, A]) -> A:
         self._allowance.check()  # what is free, too, is not for a forked copy
         return super()._ask(question)
 
-    def _pay(self, charge: Charge) -> None:
-        self._allowance.charge(charge)
+    def _pay(self, charge: Charge, question: AnyQuestion) -> None:
+        self._allowance.charge(charge, self._number, self._digest(question))
         if self._progress is not None:
             self._progress(charge)
             self._allowance.check()  # who is told may fork: one charge is for one answer
 
     def _noisy(self, question: Question[L, N, A], law: L, terms: Terms) -> N:
-        return question.noisy(self._source, law, terms, self._entropy)
+        return question.noisy(self._source, law, terms, self._stream())
+
+    @property
+    def _number(self) -> int:
+        """Which question of the fit this is."""
+        return len(self.transcript.entries)
+
+    def _stream(self) -> Entropy:
+        # A seeded fit that may be resumed has words of its own for every question: those that were answered
+        # before are not drawn again, and how many there were must not be stored, as it tells of the noise.
+        entropy = self._entropy
+        if self._allowance.durable and isinstance(entropy, SeededEntropy):
+            return entropy.apart(self._number)
+        return entropy
+
+    def _digest(self, question: AnyQuestion) -> str:
+        return digest(question) if self._allowance.durable else ""
+
+    def _stored(self, question: Question[Any, Any, A]) -> A | None:
+        found = self._allowance.answered(self._number, self._digest(question))
+        return None if found is None else unpack(question, found)
+
+    def _store(self, question: AnyQuestion, answer: Any) -> None:
+        # Steps and notes have nothing to tell, and are done again.
+        if self._allowance.durable and not isinstance(question, Step | Note):
+            self._allowance.keep(self._number, digest(question), pack(answer))
 
 
 class RehearsalCurator(AnsweringCurator):
@@ -200,7 +236,7 @@ class RehearsalCurator(AnsweringCurator):
             inner._rows, inner._whole = question.follow_number(self._rows, self._whole)
         return inner
 
-    def _pay(self, charge: Charge) -> None:
+    def _pay(self, charge: Charge, question: AnyQuestion) -> None:
         """Nothing is spent."""
 
     def _noisy(self, question: Question[L, N, A], law: L, terms: Terms) -> N:
