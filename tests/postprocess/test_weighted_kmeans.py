@@ -5,10 +5,10 @@ import pytest
 from sklearn.cluster import KMeans
 
 from shoal.errors import InvalidInput
-from shoal.postprocess import lloyd_loops
+from shoal.postprocess import lloyd_loops, packing, search_loops
 from shoal.postprocess.merge import merge, merge_weights
 from shoal.postprocess.packing import pack
-from shoal.postprocess.weighted_kmeans import lloyd, plus_plus, weighted_kmeans
+from shoal.postprocess.weighted_kmeans import _swap, greedy_plus_plus, lloyd, plus_plus, weighted_kmeans
 
 
 def points(n=3000, seed=0):
@@ -29,6 +29,76 @@ def test_compiled_and_numpy_agree():
     assert one[1] == pytest.approx(two[1])
 
 
+@pytest.mark.parametrize("d", [1, 2, 7])
+def test_compiled_search_and_numpy_agree(d):
+    rng = np.random.default_rng(d)
+    P, w = rng.uniform(-1, 1, (d, 1300)), rng.exponential(1, 1300)
+    uniforms = rng.random((9, 4))
+    one, two = np.empty((9, d)), np.empty((9, d))
+    search_loops.seed()(P, w, uniforms, one)
+    search_loops._seed_numpy(P, w, uniforms, two)
+    assert np.array_equal(one, two)
+    w[::3] *= -0.4
+    found = [(np.empty(1300, dtype=np.int64), np.empty(1300), np.empty(1300)) for _ in range(2)]
+    search_loops.two_nearest()(P, one, *found[0])
+    search_loops._two_nearest_numpy(P, one, *found[1])
+    for compiled, plain in zip(*found, strict=True):
+        assert compiled == pytest.approx(plain)
+    labels, first, second = found[0]
+    place, sums, loss = P[:, 5].copy(), np.empty((2, d)), np.empty((2, 9))
+    entered = search_loops.enter()(P, w, place, first, sums[0])
+    assert entered == pytest.approx(search_loops._enter_numpy(P, w, place, first, sums[1]))
+    gain = search_loops.leave()(P, w, place, labels, first, second, loss[0])
+    assert gain == pytest.approx(search_loops._leave_numpy(P, w, place, labels, first, second, loss[1]))
+    assert sums[0] == pytest.approx(sums[1])
+    assert loss[0] == pytest.approx(loss[1])
+
+
+def test_what_a_swap_changes_is_what_its_cost_changes_by():
+    P, w = points()
+    w[::5] *= -0.3
+    columns, centres, place = np.ascontiguousarray(P.T), P[:6].copy(), P[77].copy()
+    labels, first, second = np.empty(len(w), dtype=np.int64), np.empty(len(w)), np.empty(len(w))
+    search_loops.two_nearest()(columns, centres, labels, first, second)
+    loss = np.empty(6)
+    gain = search_loops.leave()(columns, w, place, labels, first, second, loss)
+
+    def cost(centres):
+        return (w * ((P[:, None] - centres[None]) ** 2).sum(axis=2).min(axis=1)).sum()
+
+    for j in range(6):
+        swapped = centres.copy()
+        swapped[j] = place
+        assert cost(swapped) - cost(centres) == pytest.approx(loss[j] - gain)
+
+
+def test_greedy_starts_are_better_than_plain_ones():
+    P, w = points()
+    columns = np.ascontiguousarray(P.T)
+
+    def cost(start, seed):
+        centres = start(columns, w, 12, np.random.default_rng(seed))
+        return lloyd(columns, w, centres, max_iter=0, least_mass=0.0).cost
+
+    greedy, plain = (np.mean([cost(f, s) for s in range(20)]) for f in (greedy_plus_plus, plus_plus))
+    assert greedy < 0.9 * plain
+
+
+def test_one_swap_mends_two_centres_in_one_group_and_none_in_another():
+    rng = np.random.default_rng(0)
+    corners = np.array([[-0.8, -0.8], [-0.8, 0.8], [0.8, -0.8], [0.8, 0.8]])
+    P = corners[rng.integers(0, 4, 2000)] + rng.normal(0, 0.02, (2000, 2))
+    columns, w = np.ascontiguousarray(P.T), np.ones(2000)
+    stuck = np.array([[-0.8, -0.81], [-0.8, -0.79], [-0.8, 0.8], [0.8, 0.0]])
+
+    def run(centres, rounds):
+        return lloyd(columns, w, centres, max_iter=rounds, least_mass=0.0)
+
+    before = run(stuck, 50)
+    after = _swap(before, columns, w, w, run, np.random.default_rng(0), 1)
+    assert before.cost > 100 * after.cost
+
+
 def test_lloyd_is_lloyd_on_positive_weights():
     P, w = points()
     start = P[:6].copy()
@@ -43,6 +113,15 @@ def test_many_starts_and_swaps_are_as_good_as_scikit_learn():
     ours = weighted_kmeans(P, w, 12, np.random.default_rng(0))
     theirs = KMeans(12, n_init=30, random_state=0).fit(P, sample_weight=w)
     assert ours.cost <= theirs.inertia_ * 1.003
+
+
+def test_compiled_packing_and_numpy_agree():
+    rng = np.random.default_rng(0)
+    placed = rng.uniform(-1, 1, (30, 3))
+    for gap in (0.01, 0.3, 0.9, 4.0):
+        candidates = rng.uniform(-1, 1, (100, 3))
+        found = packing._first_free()(candidates, placed, 20, gap)
+        assert found == packing._first_free_numpy(candidates, placed, 20, gap)
 
 
 def test_negative_weights_cancel_instead_of_pulling():

@@ -36,13 +36,20 @@ def joining_losses(
     >>> joining_losses(np.array([[0.0], [2.0]]), np.array([1.0, 3.0]))[0, 1]
     np.float64(3.0)
     """
-    gaps = np.asarray(((points[:, np.newaxis, :] - points[np.newaxis, :, :]) ** 2).sum(axis=2))
+    spread = noise * np.ones(len(points))
+    lines = [_line(points, weights, spread, i, linkage) for i in range(len(points))]
+    return np.array(lines).reshape(len(points), len(points))
+
+
+def _line(points: Array, weights: Array, noise: Array, i: int, linkage: Linkage) -> Array:
+    """Return what joining one point with each loses."""
+    gaps = np.asarray(((points - points[i]) ** 2).sum(axis=1))
     if linkage == "closest":
         return gaps
-    apart = np.add.outer(noise * np.ones(len(points)), noise * np.ones(len(points)))
+    apart = noise + noise[i]
     if linkage == "indistinguishable":
         return np.asarray(gaps / np.maximum(2 * apart, 1e-300))
-    return np.asarray((gaps - apart) * np.multiply.outer(weights, weights) / np.add.outer(weights, weights))
+    return np.asarray((gaps - apart) * (weights * weights[i]) / (weights + weights[i]))
 
 
 def agglomerate(
@@ -93,9 +100,12 @@ def agglomerate(
     unsure = np.zeros(len(at)) if noise is None else noise.astype(np.float64)
     scale = np.ones(at.shape[1]) if column_scale is None else column_scale
     left, groups = np.flatnonzero(np.isfinite(unsure)), np.arange(len(at))
-    while len(left) > n_left:
-        losses = joining_losses(at[left] * scale, mass[left], unsure[left], linkage)
-        losses[np.tril_indices(len(left))] = np.inf
+    # What is above the diagonal counts; what is gone stays there, and can be joined no more.
+    here = np.ones(len(left), dtype=bool)
+    places, heavy, spread = at[left] * scale, mass[left], unsure[left]
+    losses = joining_losses(places, heavy, spread, linkage)
+    losses[np.tril_indices(len(left))] = np.inf
+    for _ in range(len(left) - n_left):
         first, second = divmod(int(losses.argmin()), len(left))
         if not losses[first, second] < below:
             break
@@ -105,5 +115,9 @@ def agglomerate(
         unsure[i] = (n * n * unsure[i] + m * m * unsure[j]) / (n + m) ** 2
         mass[i] = n + m
         groups[groups == j] = i
-        left = np.delete(left, second)
+        here[second] = False
+        places[first], heavy[first], spread[first] = at[i] * scale, mass[i], unsure[i]
+        line = np.where(here, _line(places, heavy, spread, first, linkage), np.inf)
+        losses[second], losses[:, second] = np.inf, np.inf
+        losses[first, first + 1 :], losses[:first, first] = line[first + 1 :], line[:first]
     return at, groups

@@ -10,13 +10,23 @@ import os
 from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 
 from shoal._typing import Array
 
 Sweep: TypeAlias = Callable[[Array, Array, Array, Array, Array], float]
+Loop = TypeVar("Loop", bound=Callable[..., Any])
+
+
+def compiled(loop: Loop, plain: Loop) -> Loop:
+    """Return a loop compiled, or its NumPy twin where numba is absent."""
+    if os.environ.get("SHOAL_NO_NUMBA") == "1" or find_spec("numba") is None:
+        return plain
+    import numba
+
+    return cast(Loop, numba.njit(nogil=True, cache=True)(loop))
 
 
 @cache
@@ -26,22 +36,13 @@ def sweep() -> Sweep:
     Points are (d, n), one line a column. Fills `sums` (k, d) and `masses` (k,) with the weighted sums and
     weights of each centre's nearest points, and returns the weighted sum of squared distances.
     """
-    if os.environ.get("SHOAL_NO_NUMBA") == "1" or find_spec("numba") is None:
-        return _sweep_numpy
-    import numba
-
-    return cast(Sweep, numba.njit(nogil=True, cache=True)(_sweep_loop))
+    return compiled(_sweep_loop, _sweep_numpy)
 
 
 @cache
 def nearest() -> Callable[[Array, Array, Array], None]:
     """Return the pass ``(points, centre, distances) -> None`` that lowers distances to a new centre's."""
-    if os.environ.get("SHOAL_NO_NUMBA") == "1" or find_spec("numba") is None:
-        return _nearest_numpy
-    import numba
-
-    compiled: Any = numba.njit(nogil=True, cache=True)(_nearest_loop)
-    return cast(Callable[[Array, Array, Array], None], compiled)
+    return compiled(_nearest_loop, _nearest_numpy)
 
 
 _BLOCK = 512

@@ -34,5 +34,6 @@ def group_sums(groups: Integers, values: Array, n_groups: int) -> Array:
            [4.]])
     """
     sums = np.zeros((n_groups, values.shape[1]))
-    np.add.at(sums, groups, values)
+    for c, column in enumerate(values.T):
+        sums[:, c] = np.bincount(groups, column, n_groups)
     return sums

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
+
 import numpy as np
 
 from shoal._typing import Array
+from shoal.postprocess.lloyd_loops import compiled
 
 # Su et al. give up on a radius after this many rejected candidates in a row.
 _MAX_REJECTS = 100
@@ -53,13 +57,39 @@ def pack(n_points: int, n_columns: int, rng: np.random.Generator) -> Array:
 
 def _try_radius(n_points: int, n_columns: int, radius: float, rng: np.random.Generator) -> Array | None:
     points = np.empty((n_points, n_columns))
-    placed = 0
-    while placed < n_points:
+    first_free = _first_free()
+    for placed in range(n_points):
         candidates = rng.uniform(radius - 1.0, 1.0 - radius, (_MAX_REJECTS, n_columns))
-        gaps = ((candidates[:, np.newaxis, :] - points[np.newaxis, :placed, :]) ** 2).sum(axis=2)
-        free = np.flatnonzero((gaps >= (2 * radius) ** 2).all(axis=1))
-        if len(free) == 0:
+        free = first_free(candidates, points, placed, (2 * radius) ** 2)
+        if free < 0:
             return None
-        points[placed] = candidates[free[0]]
-        placed += 1
+        points[placed] = candidates[free]
     return points
+
+
+@cache
+def _first_free() -> Callable[[Array, Array, int, float], int]:
+    """Return ``(candidates, points, placed, gap) -> index`` of one that is not nearer to a point; else -1."""
+    return compiled(_first_free_loop, _first_free_numpy)
+
+
+def _first_free_loop(candidates: Array, points: Array, placed: int, gap: float) -> int:
+    for i in range(len(candidates)):
+        free = True
+        for j in range(placed):
+            distance = 0.0
+            for c in range(candidates.shape[1]):
+                step = candidates[i, c] - points[j, c]
+                distance += step * step
+            if distance < gap:
+                free = False
+                break
+        if free:
+            return i
+    return -1
+
+
+def _first_free_numpy(candidates: Array, points: Array, placed: int, gap: float) -> int:
+    gaps = ((candidates[:, np.newaxis, :] - points[np.newaxis, :placed, :]) ** 2).sum(axis=2)
+    free = np.flatnonzero((gaps >= gap).all(axis=1))
+    return int(free[0]) if len(free) else -1

@@ -21,6 +21,7 @@ from shoal.errors import InvalidInput
 from shoal.postprocess.evidence import Noisy, lower_bound
 from shoal.postprocess.lloyd_loops import nearest, sweep
 from shoal.postprocess.packing import pack
+from shoal.postprocess.search_loops import enter, leave, seed, two_nearest
 
 T = TypeVar("T")
 
@@ -29,8 +30,10 @@ T = TypeVar("T")
 STANDING = math.sqrt(2)
 # Lloyd stops when no centre moves by more than this, in units of the half width of the domain.
 _STILL = 1e-4
-# Swaps tried side by side: a constant, so that the result does not depend on the machine.
-_BATCH = 4
+# Rounds of Lloyd after which starts and swaps are compared, and how many starts are followed to their end.
+_TRIAL, _FINALISTS = 8, 3
+# Distances of points to centres that swaps which promise nothing may cost in all: about a tenth of a second.
+_POLISH_WORK = 10**8
 # Fewer than this are clustered sooner than threads are started.
 _FEW_POINTS = 4096
 
@@ -60,14 +63,14 @@ def weighted_kmeans(
     n_clusters: int,
     rng: np.random.Generator,
     *,
-    n_starts: int = 30,
+    n_starts: int = 8,
     max_iter: int = 50,
     least_mass: float = 0.0,
     weight_sd: float = 0.0,
-    n_swaps: int = 30,
+    n_swaps: int | None = None,
     column_scale: Array | None = None,
 ) -> WeightedClustering:
-    """Find centres of weighted points: many starts, Lloyd, then swaps of single centres.
+    """Find centres of weighted points: some starts, swaps of single centres, then Lloyd.
 
     Parameters
     ----------
@@ -80,15 +83,17 @@ def weighted_kmeans(
     rng : numpy Generator
         Public randomness.
     n_starts : int
-        Starts: half by sphere packing, half by k-means++ on the weights that stand out of the noise.
+        Starts: half by sphere packing, half by greedy k-means++ on the weights that stand out of the noise.
+        All are followed for a few rounds, and the best of them to their end.
     max_iter : int
         Most rounds of Lloyd a start.
     least_mass : float
         A centre with less weight than this stays where it is.
     weight_sd : float
         Standard deviation of a weight's noise; k-means++ looks at what weights have above `STANDING` of it.
-    n_swaps : int
-        Single centres moved elsewhere on trial, after the starts.
+    n_swaps : int, optional
+        Single centres moved elsewhere on trial, after the starts; twice the centres, and at least 30, if not
+        given.
     column_scale : ndarray of shape (d,), optional
         What columns are multiplied by before distances are taken.
 
@@ -118,15 +123,20 @@ def weighted_kmeans(
         # Packing knows nothing of the weights, so it also serves where none stands out.
         if i % 2 == 0 or not standing.any():
             return pack(n_clusters, d, seeds[i]) * reach
-        return plus_plus(columns, standing, n_clusters, seeds[i])
+        return greedy_plus_plus(columns, standing, n_clusters, seeds[i])
 
-    def run(centres: Array) -> WeightedClustering:
-        return lloyd(columns, mass, centres, max_iter=max_iter, least_mass=least_mass, reach=reach)
+    def run(centres: Array, rounds: int = max_iter) -> WeightedClustering:
+        return lloyd(
+            columns, mass, centres, max_iter=min(rounds, max_iter), least_mass=least_mass, reach=reach
+        )
 
-    starts = _in_threads(lambda i: run(start(i)), range(n_starts), len(mass))
-    best = min(starts, key=lambda found: found.cost)
+    tried = _in_threads(lambda i: run(start(i), _TRIAL), range(n_starts), len(mass))
+    tried.sort(key=lambda found: found.cost)
     if n_clusters > 1 and standing.any():
-        best = _swap(best, columns, standing, run, rng, n_swaps)
+        swaps = max(30, 2 * n_clusters) if n_swaps is None else n_swaps
+        tried[0] = _swap(tried[0], columns, mass, standing, run, rng, swaps)
+    finished = _in_threads(lambda found: run(found.centres), tried[:_FINALISTS], len(mass))
+    best = min(finished, key=lambda found: found.cost)
     return replace(best, centres=best.centres / np.where(reach > 0, reach, 1.0))
 
 
@@ -204,34 +214,56 @@ def plus_plus(columns: Array, weights: Array, n_clusters: int, rng: np.random.Ge
     return np.ascontiguousarray(columns[:, chosen].T)
 
 
+def greedy_plus_plus(columns: Array, weights: Array, n_clusters: int, rng: np.random.Generator) -> Array:
+    """Choose starting centres as `plus_plus` does, each the best of a few draws.
+
+    Parameters are those of :func:`plus_plus`.
+    """
+    centres = np.empty((n_clusters, len(columns)))
+    seed()(columns, weights, rng.random((n_clusters, 2 + int(math.log(n_clusters)))), centres)
+    return centres
+
+
 def _swap(
     best: WeightedClustering,
     columns: Array,
+    mass: Array,
     standing: Array,
-    run: Callable[[Array], WeightedClustering],
+    run: Callable[[Array, int], WeightedClustering],
     rng: np.random.Generator,
     n_swaps: int,
 ) -> WeightedClustering:
-    """Move one centre to where cost is high, polish, and keep what is cheaper."""
-    k = len(best.centres)
-    lower = nearest()
-    for _ in range(-(-n_swaps // _BATCH)):
-        distances = np.full(len(standing), np.inf)
-        for centre in best.centres:
-            lower(columns, centre, distances)
-        total = np.cumsum(standing * distances)
+    """Move one centre to where cost is high, the one that is missed least, and keep what is cheaper.
+
+    What a swap changes is known at once from each point's two nearest centres. Where it promises nothing, a
+    few rounds of Lloyd may still make it pay: so many are tried as there is work for.
+    """
+    k, n = len(best.centres), len(mass)
+    labels, first, second = np.empty(n, dtype=np.int64), np.empty(n), np.empty(n)
+    sums, loss = np.empty(len(columns)), np.empty(k)
+    polish = _POLISH_WORK // (_TRIAL * n * k)
+    two_nearest()(columns, best.centres, labels, first, second)
+    for draw in rng.random(n_swaps):
+        total = np.cumsum(standing * first)
         if not total[-1] > 0:
             return best
-        picks = np.minimum(np.searchsorted(total, rng.uniform(0, total[-1], _BATCH)), len(standing) - 1)
-        leaves = rng.integers(0, k, _BATCH)
-        trials = []
-        for leave, pick in zip(leaves, picks, strict=True):
-            trial = best.centres.copy()
-            trial[leave] = columns[:, pick]
-            trials.append(trial)
-        found = min(_in_threads(run, trials, len(standing)), key=lambda f: f.cost)
+        pick = min(int(np.searchsorted(total, draw * total[-1], side="right")), n - 1)
+        place = np.ascontiguousarray(columns[:, pick])
+        won = enter()(columns, mass, place, first, sums)
+        if won > 0:  # the middle of what it would win is a better guess than the point itself
+            place = np.clip(sums / won, columns.min(axis=1), columns.max(axis=1))
+        gain = leave()(columns, mass, place, labels, first, second, loss)
+        worst = int(loss.argmin())
+        if loss[worst] >= gain:
+            if polish <= 0:
+                continue
+            polish -= 1
+        trial = best.centres.copy()
+        trial[worst] = place
+        found = run(trial, _TRIAL)
         if found.cost < best.cost:
             best = found
+            two_nearest()(columns, best.centres, labels, first, second)
     return best
 
 
