@@ -115,7 +115,7 @@ def test_a_model_knows_the_table_as_it_was_and_as_it_became():
     model = DPLloyd(
         2,
         epsilon=50.0,
-        bounds={"age": (0, 100)},
+        bounds={"age": (0, 100), "member": "boolean"},
         levels={"hue": ["red", "blue"]},
         unit="who",
         max_rows=5,

@@ -16,7 +16,7 @@ from shoal.errors import InvalidInput, InvalidRelease
 from shoal.queries.gate.codec import digest
 from shoal.queries.questions import Sums
 from shoal.release import check_free
-from shoal.release.folder import MANIFEST, loads
+from shoal.release.folder import FORMAT, MANIFEST, loads
 from shoal.release.geojson import map_columns
 
 FILES = {
@@ -54,7 +54,7 @@ def test_a_loaded_release_can_be_saved_again_to_the_same_bytes(folder, tmp_path)
 
 def test_the_summary_is_for_people(model, folder):
     summary = json.loads((folder / "release.json").read_text())
-    assert summary["format"] == 3
+    assert summary["format"] == FORMAT
     assert summary["columns"] == ["pickup_longitude", "pickup_latitude"]
     assert summary["schema"]["bounds"]["lower"] == [-74.26, 40.47]
     assert summary["schema"]["scaling"] == "bounds"

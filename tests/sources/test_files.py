@@ -12,7 +12,7 @@ from shoal.sources import ArrowSource, FileTable, MemorySource, Table, open_tabl
 
 from .conftest import LEVELS, write
 
-BOUNDS = {"lon": (-1, 1), "lat": (-1, 1), "hour": (0, 24)}
+BOUNDS = {"lon": (-1, 1), "lat": (-1, 1), "hour": (0, 24), "member": "boolean"}
 ALL = ["lon", "lat", "hour", "member", "colour", "zone"]
 ROLES = [
     {},
@@ -70,7 +70,7 @@ def test_folders_and_patterns(everything, tmp_path, ending):
 
 def test_chunks_and_threads(everything, tmp_path):
     table = everything.select(["lon", "lat", "hour"])
-    domain = Domain(Bounds.parse(BOUNDS, 3, ["lon", "lat", "hour"]))
+    domain = Domain(Bounds.parse({n: BOUNDS[n] for n in table.column_names}, 3, table.column_names))
     path = write(table, tmp_path / "t.parquet", 130)
 
     def total(source):

@@ -37,15 +37,20 @@ _READING = [
 _OPTIONS = [
     click.argument("table", type=str),
     *_READING,
-    click.option("--types", multiple=True, help="What a column of text holds, if not numbers: name=boolean."),
+    click.option(
+        "--types",
+        multiple=True,
+        help="What a column of text holds, if not numbers: name=boolean or name=time.",
+    ),
     click.option("--k", type=str, help="How many groups; or auto, with --algorithm auto."),
     click.option("--epsilon", type=str, help="Privacy loss allowed: 0.1 is strict, 1 usual, above 3 weak."),
     click.option("--delta", type=str, help="Above 0 for (epsilon, delta); 0 by default."),
     click.option(
         "--bounds",
         multiple=True,
-        help="Public bounds: name=low:high once a column, low:high for all, or latlon. "
-        "Estimated privately if not given.",
+        help="Public bounds: name=low:high once a column (or low..high, as for times: "
+        "day=2024-01-01..2025-01-01; or name=boolean), low:high for all, or latlon. The columns that are "
+        "named are clustered. Estimated privately if not given.",
     ),
     click.option("--algorithm", help="See `shoal algorithms`; auto by default."),
     click.option(
@@ -65,12 +70,22 @@ _OPTIONS = [
     click.option("--unit", help="Column that names the person whose rows are protected together."),
     click.option("--max-rows", type=int, help="The most rows of one person that are kept."),
     click.option("--levels", multiple=True, help="Categories of a text column: name=a,b,c."),
+    click.option(
+        "--cyclic",
+        multiple=True,
+        help="A column that goes round: name=24 for hours; name=day, week or year, or day,week, for times.",
+    ),
+    click.option("--column-weights", multiple=True, help="How many times a column counts: name=2."),
     click.option("--weight", help="Column of row weights."),
     click.option("--max-weight", type=float, help="Public maximum of the weights."),
     click.option("--public-rows", type=int, help="A public row count that you vouch for."),
     click.option("--neighbours", type=click.Choice(["add-remove", "replace"])),
-    click.option("--scaling", type=click.Choice(["bounds", "none"])),
-    click.option("--missing", type=click.Choice(["centre", "drop"])),
+    click.option("--scaling", type=click.Choice(["bounds", "none", "earth"])),
+    click.option(
+        "--missing",
+        multiple=True,
+        help="Where missing cells go: centre, drop or indicator; or name=indicator once a column.",
+    ),
     click.option(
         "--count-clipped",
         is_flag=True,
@@ -97,6 +112,8 @@ _PARAMETERS = {
     "unit": "unit",
     "max_rows": "max_rows",
     "levels": "levels",
+    "cyclic": "cyclic",
+    "column_weights": "column_weights",
     "max_weight": "max_weight",
     "public_rows": "n_rows",
     "neighbours": "neighbours",
@@ -152,13 +169,13 @@ class Reading:
             None if columns is None else tuple(columns), header, bool(settings.get("multiline")), types
         )
 
-    def open(self, path: str, columns: tuple[str | None, ...] | None = None) -> Any:
-        """Open a file, where `columns` serve if none were named."""
+    def open(self, path: str) -> Any:
+        """Open a file."""
         from shoal.sources import FileTable
 
         return FileTable(
             path,
-            self.columns if self.columns is not None else columns,
+            self.columns,
             types=self.types,
             header=self.header,
             multiline=self.multiline,
@@ -178,16 +195,7 @@ class Job:
 
     def open(self) -> Any:
         """Open the table, with its parts given out; no row is read."""
-        bounds, levels = self.parameters.get("bounds"), self.parameters.get("levels")
-        # Those that bounds, levels and types name, if others are not.
-        named = (
-            dict.fromkeys([*bounds, *(levels or {}), *self.reading.types])
-            if isinstance(bounds, dict)
-            else None
-        )
-        return self.reading.open(self.table, None if named is None else tuple(named)).using(
-            levels=levels, unit=self.parameters.get("unit"), weights=self.weight
-        )
+        return self.estimator()._open(self.reading.open(self.table), self.weight)
 
     def estimator(self) -> Any:
         """Build the estimator, or say which parameter its algorithm does not have."""
@@ -247,6 +255,14 @@ def _parse(name: str, value: Any) -> Any:
         return _parse_bounds(value)
     if name == "levels" and isinstance(value, tuple):
         return dict(_parse_levels(entry) for entry in value)
+    if name == "cyclic" and isinstance(value, tuple):
+        return {key: [_value(one) for one in text.split(",")] for key, text in map(_named("cyclic"), value)}
+    if name == "column_weights" and isinstance(value, tuple):
+        return {
+            key: number(text, f"the weight of {key}") for key, text in map(_named("column weights"), value)
+        }
+    if name == "missing" and isinstance(value, tuple):
+        return dict(map(_named("missing"), value)) if len(value) > 1 or "=" in value[0] else value[0]
     if name in ("epsilon", "delta") and isinstance(value, str):
         return number(value, f"--{name}")
     if name in ("k", "max_iter") and value != "auto":
@@ -260,10 +276,20 @@ def _parse_bounds(value: Any) -> Any:
     if not isinstance(value, tuple):
         return value
     if any("=" in entry for entry in value):
-        return dict(named_range(entry) for entry in value)
+        return dict(_named_bounds(entry) for entry in value)
     if len(value) > 1:
         raise InvalidBounds(f"bounds {', '.join(value)}: write name=low:high for each column")
     return value[0] if ":" not in value[0] else _range(value[0])
+
+
+def _named(what: str) -> Callable[[str], tuple[str, str]]:
+    def read(entry: str) -> tuple[str, str]:
+        name, _, text = entry.rpartition("=")
+        if not name:
+            raise InvalidInput(f"{what} {entry!r} have no column; write name=... once a column")
+        return name, text
+
+    return read
 
 
 def named_range(entry: str) -> tuple[str, tuple[float, float]]:
@@ -272,6 +298,14 @@ def named_range(entry: str) -> tuple[str, tuple[float, float]]:
     if not name:
         raise InvalidBounds(f"bounds {entry!r} have no column; write name=low:high for each column")
     return name, _range(text)
+
+
+def _named_bounds(entry: str) -> tuple[str, Any]:
+    name, text = _named("bounds")(entry)
+    if text == "boolean":
+        return name, text
+    low, dots, high = text.partition("..")
+    return (name, (low.strip(), high.strip())) if dots else (name, _range(text))
 
 
 def _range(text: str) -> tuple[float, float]:
@@ -284,7 +318,7 @@ def _range(text: str) -> tuple[float, float]:
 def _parse_type(entry: str) -> tuple[str, str]:
     name, equals, kind = entry.rpartition("=")
     if not equals or not name:
-        raise InvalidInput(f"types {entry!r} are not name=boolean or name=number")
+        raise InvalidInput(f"types {entry!r} are not name=boolean, name=number or name=time")
     return name, kind
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from shoal.errors import InvalidBounds
 
-BoundsLike: TypeAlias = str | tuple[Any, Any] | Sequence[Any] | Mapping[str, tuple[float, float]]
+BoundsLike: TypeAlias = str | tuple[Any, Any] | Sequence[Any] | Mapping[str, Any]
 
 _HOW = (
     "give bounds=(lower, upper) as two numbers or two arrays with one entry a column, "

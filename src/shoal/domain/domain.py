@@ -5,19 +5,21 @@ from __future__ import annotations
 import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from shoal.domain.bounds import Bounds
+from shoal.domain.earth import earth_pairs, earth_reach
 from shoal.domain.lattice import STEPS, Chunk, as_doubles, decode, encode
 from shoal.domain.magnitude import encode_bucket
-from shoal.domain.schema import Schema
+from shoal.domain.schema import ADDED, Schema
 from shoal.errors import InvalidInput
 
 Neighbours: TypeAlias = Literal["add-remove", "replace"]
-Scaling: TypeAlias = Literal["bounds", "none"]
+Scaling: TypeAlias = Literal["bounds", "none", "earth"]
+SCALINGS = get_args(Scaling)
 Missing: TypeAlias = Literal["centre", "drop"]
 
 
@@ -78,8 +80,9 @@ class Domain:
     ----------
     bounds : Bounds
         The public box.
-    scaling : {"bounds", "none"}
-        Whether distance is measured after scaling each column to its bounds, or in the table's own units.
+    scaling : {"bounds", "none", "earth"}
+        Whether distance is measured after scaling each column to its bounds, or in the table's own units, or
+        on the ground between longitudes and latitudes.
     missing : {"centre", "drop"}
         Cells that are NaN or infinite go to the centre of their bounds, or drop their row.
     unit : Unit
@@ -90,6 +93,8 @@ class Domain:
         The public maximum of row weights; None where rows are not weighted.
     schema : Schema, optional
         How the columns of the table as it is became these columns.
+    column_weights : tuple of float, optional
+        How many times a difference in each column counts; once where not given.
 
     Examples
     --------
@@ -105,15 +110,18 @@ class Domain:
     names: tuple[str, ...] | None = None
     max_weight: float | None = None
     schema: Schema | None = None
+    column_weights: tuple[float, ...] | None = field(default=None, metadata=ADDED)
 
     def __post_init__(self) -> None:
-        if self.scaling not in ("bounds", "none"):
-            raise InvalidInput(f"scaling is {self.scaling!r}; it must be 'bounds' or 'none'")
+        if self.scaling not in SCALINGS:
+            raise InvalidInput(f"scaling is {self.scaling!r}; it must be 'bounds', 'none' or 'earth'")
         if self.missing not in ("centre", "drop"):
             raise InvalidInput(f"missing is {self.missing!r}; it must be 'centre' or 'drop'")
         if self.missing == "drop" and self.unit.replace:
             # Replacing a complete row by an incomplete one would change the number of rows kept.
             raise InvalidInput("missing='drop' needs neighbours='add-remove'; use missing='centre'")
+        if self.scaling == "earth":
+            earth_pairs(self.names)  # or says what is missing
         if self.max_weight is not None and not _is_positive(self.max_weight):
             raise InvalidInput(f"max_weight is {self.max_weight!r}; it must be a finite number above 0")
 
@@ -125,22 +133,33 @@ class Domain:
     @property
     def metric(self) -> npt.NDArray[np.float64] | None:
         """Column weights of the squared distance between scaled rows, or None when all are one."""
-        return None if self.scaling == "bounds" else self.column_scale**2
+        plain = self.scaling == "bounds" and self.column_weights is None
+        return None if plain else self.column_scale**2
 
     @property
     def column_scale(self) -> npt.NDArray[np.float64]:
         """What scaled columns are multiplied by so that plain distance is the one that is measured in."""
-        half = self.bounds.half_width
-        widest = float(half.max())
+        reach = self._reach
+        widest = float(reach.max())
         # Only ratios matter for the nearest centre; dividing by the widest keeps them in range.
         # Of unknown bounds there are none yet, and nothing is measured before they were estimated.
-        known = self.scaling == "none" and 0 < widest < np.inf
-        return half / widest if known else np.ones(self.n_columns)
+        return reach / widest if 0 < widest < np.inf else np.ones(self.n_columns)
 
     @property
     def length_unit(self) -> float:
-        """What one unit of scaled distance is: itself, or the widest half width when ``scaling="none"``."""
-        return 1.0 if self.scaling == "bounds" else float(self.bounds.half_width.max())
+        """What one unit of scaled distance is, in the units that distance is measured in."""
+        return float(self._reach.max())
+
+    @property
+    def _reach(self) -> npt.NDArray[np.float64]:
+        """How far it is from the middle of each column to its bounds, in the units of distance."""
+        if self.scaling == "none":
+            reach = self.bounds.half_width
+        elif self.scaling == "earth":
+            reach = earth_reach(self.names, self.bounds)
+        else:
+            reach = np.ones(self.n_columns)
+        return reach if self.column_weights is None else reach * np.asarray(self.column_weights)
 
     def encode(
         self, columns: Sequence[npt.NDArray[np.generic]], weights: npt.NDArray[np.generic] | None = None

@@ -6,50 +6,43 @@ import difflib
 import numbers
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from shoal.domain.bounds import Bounds, BoundsLike
+from shoal.domain.fields import (
+    ADDED,
+    BOOLEAN,
+    NUMBER,
+    TEXT,
+    TIME,
+    UNTYPED,
+    Field,
+    Level,
+    cells_of,
+    check_levels,
+    field_of,
+)
+from shoal.domain.times import check_cycles, is_time, time_bound
 from shoal.errors import InvalidTable
 
-Level: TypeAlias = str | int
-Kind: TypeAlias = Literal["number", "boolean", "category"]
+__all__ = [
+    "ADDED",
+    "BOOLEAN",
+    "NUMBER",
+    "TEXT",
+    "TIME",
+    "UNTYPED",
+    "Field",
+    "Level",
+    "Schema",
+    "declared_by",
+    "no_such_column",
+]
 
-NUMBER, BOOLEAN, TEXT, UNTYPED = "number", "boolean", "text", "untyped"
-"""What a column may hold. An untyped one (CSV, objects of pandas) is what it is declared to be; any other
-type goes by its own name."""
-
-_TEXT = (
-    "Shoal clusters numbers: declare its levels, as in levels={{{name!r}: [...]}}, leave the column out, or "
-    "turn it into numbers by a rule that does not look at rows"
+_TIMES = (
+    "column {name!r} holds times: give it bounds by name, as in bounds={{{name!r}: ('2024-01-01', "
+    "'2025-01-01')}}, or say that it goes round, as in cyclic={{{name!r}: 'day'}}; or leave it out"
 )
-_NO_TYPE = (
-    "Say what it holds: numbers, with bounds={{{name!r}: (low, high), ...}} or .astype(float), or "
-    "categories, with levels={{{name!r}: [...]}}; or leave it out"
-)
-
-
-@dataclass(frozen=True)
-class Field:
-    """One column of the table as it is.
-
-    Parameters
-    ----------
-    name : str
-        Its name.
-    kind : {"number", "boolean", "category"}
-        A boolean is 0 or 1; a category becomes one column of 0 and 1 for each level.
-    levels : tuple of str or int
-        The declared levels of a category.
-    """
-
-    name: str
-    kind: Kind = "number"
-    levels: tuple[Level, ...] = ()
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The columns it becomes."""
-        return tuple(f"{self.name}={level}" for level in self.levels) if self.levels else (self.name,)
 
 
 @dataclass(frozen=True)
@@ -101,6 +94,8 @@ class Schema:
         ignore: Collection[str] = (),
         named: bool = True,
         declared: Mapping[str, str] | None = None,
+        cyclic: Mapping[str, Any] | None = None,
+        indicators: bool | Collection[str] = False,
     ) -> Schema:
         """Give every column its part, or say which cannot have it.
 
@@ -116,12 +111,17 @@ class Schema:
             Columns to pass over where they are there.
         named : bool
             Whether the names in `types` are the table's own.
-        declared : mapping of str to {"number", "boolean"}, optional
+        declared : mapping of str to {"number", "boolean", "time"}, optional
             What to take columns of text and untyped ones for, where they have no levels.
+        cyclic : mapping of str to float, str or a list of these, optional
+            Which columns go round, and how far it is: a length, or "day", "week" or "year" for times.
+        indicators : bool or collection of str
+            Which columns get another one that says where cells are missing: all, none, or those named.
         """
-        with_levels = _check_levels(levels)
+        with_levels, rounds = check_levels(levels), check_cycles(cyclic)
+        declared = {**(declared or {}), **{n: cells_of(every) for n, every in rounds.items()}}
         types = {
-            name: (declared or {}).get(name, kind)
+            name: declared.get(name, kind)
             if kind in (TEXT, UNTYPED) and name not in with_levels and name != unit
             else kind
             for name, kind in types.items()
@@ -136,7 +136,19 @@ class Schema:
         for name in with_levels:
             if name not in features or not named:
                 raise no_such_column(name, features if named else (), "levels are declared for")
-        fields = tuple(_field(name, types[name], with_levels.get(name)) for name in features)
+        for name in rounds:
+            if name not in features or not named:
+                raise no_such_column(name, features if named else (), "cyclic names")
+            if name in with_levels:
+                raise InvalidTable(f"column {name!r} has levels and is in cyclic; it can be one of them")
+        missing = features if indicators is True else indicators or ()
+        for name in missing:
+            if name not in features:
+                raise no_such_column(name, features if named else (), "missing names")
+        fields = tuple(
+            field_of(name, types[name], with_levels.get(name), rounds.get(name), name in missing)
+            for name in features
+        )
         return cls(fields, named, unit, weight)
 
     @property
@@ -160,6 +172,21 @@ class Schema:
         roles = tuple(name for name in (self.unit, self.weight) if name is not None)
         return tuple(field.name for field in self.fields) + roles
 
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """What each column after encoding is: its field's kind, or "indicator"."""
+        return tuple(kind for field in self.fields for kind in field.kinds)
+
+    @property
+    def roles(self) -> dict[str, Any]:
+        """What was declared of the clustered columns, as :meth:`of` takes it."""
+        return {
+            "levels": self.levels,
+            "cyclic": {field.name: field.cycles for field in self.fields if field.cycles},
+            "indicators": [field.name for field in self.fields if field.indicator],
+            "declared": {field.name: field.cells for field in self.fields if field.kind != "category"},
+        }
+
     def bounds(self, given: BoundsLike | Bounds | None) -> Bounds:
         """Read the bounds of the columns after encoding.
 
@@ -169,22 +196,94 @@ class Schema:
         Parameters
         ----------
         given : (lower, upper), mapping, preset name, Bounds or None
-            As for :meth:`shoal.domain.Bounds.parse`.
+            As for :meth:`shoal.domain.Bounds.parse`; bounds of times are dates or times.
         """
         if isinstance(given, Bounds):
             return Bounds.parse(given, self.n_columns)
-        by_name = given if isinstance(given, Mapping) else {}
-        numbers = [
+        by_name: dict[str, Any] = dict(given) if isinstance(given, Mapping) else {}
+        for field in self.fields:
+            if field.kind == "time":
+                by_name[field.name] = _time_bounds(field.name, by_name)
+            elif field.kind == "boolean" and by_name.get(field.name) == BOOLEAN:
+                by_name[field.name] = (0.0, 1.0)
+        measured = [
             field.name
             for field in self.fields
-            if field.kind == "number" or (field.kind == "boolean" and field.name in by_name)
+            if field.kind in ("number", "time") or (field.kind == "boolean" and field.name in by_name)
         ]
-        if not numbers and not by_name:
-            return Bounds((0.0,) * self.n_columns, (1.0,) * self.n_columns, "given by the columns' types")
-        found = Bounds.parse(given, len(numbers), numbers if self.named else None)
-        pairs = dict(zip(numbers, zip(found.lower, found.upper, strict=True), strict=True))
-        both = [pairs.get(field.name, (0.0, 1.0)) for field in self.fields for _ in field.names]
-        return Bounds(tuple(low for low, _ in both), tuple(high for _, high in both), found.source)
+        if not measured and not by_name:
+            pairs, source = {}, "given by the columns' types"
+        else:
+            found = Bounds.parse(by_name or given, len(measured), measured if self.named else None)
+            ends = zip(found.lower, found.upper, strict=True)
+            pairs, source = dict(zip(measured, ends, strict=True)), found.source
+        both = [
+            _BY_KIND.get(kind, pairs.get(field.name, (0.0, 1.0)))
+            for field in self.fields
+            for kind in field.kinds
+        ]
+        return Bounds(tuple(low for low, _ in both), tuple(high for _, high in both), source)
+
+    def column_weights(self, given: Any) -> tuple[float, ...] | None:
+        """Read how many times a difference in each column counts, for the columns after encoding.
+
+        Parameters
+        ----------
+        given : mapping of str to float, optional
+            Weights of columns of the table as it is; the others count once.
+        """
+        if given is None:
+            return None
+        how = "give a mapping {column name: how many times it counts}, such as {'age': 2}"
+        if not isinstance(given, Mapping):
+            raise InvalidTable(f"column_weights is {given!r}; {how}")
+        names = [field.name for field in self.fields]
+        for name, weight in given.items():
+            if not self.named or name not in names:
+                raise no_such_column(name, names if self.named else (), "column_weights names")
+            if (
+                isinstance(weight, bool)
+                or not isinstance(weight, numbers.Real)
+                or not 0 < float(weight) < _ENDLESS
+            ):
+                raise InvalidTable(
+                    f"column_weights of {name!r} is {weight!r}; it must be a number above 0: leave out a "
+                    "column that is not to count"
+                )
+        return tuple(float(given.get(field.name, 1.0)) for field in self.fields for _ in field.names)
+
+
+_ENDLESS = float("inf")
+# Columns whose bounds follow from how they are encoded.
+_BY_KIND = {"category": (0.0, 1.0), "indicator": (0.0, 1.0), "cycle": (-1.0, 1.0)}
+
+
+def declared_by(bounds: Any) -> dict[str, str]:
+    """Return what bounds by name say that columns without a type hold.
+
+    Examples
+    --------
+    >>> declared_by({"age": (0, 100), "day": ("2024-01-01", "2025-01-01"), "member": "boolean"})
+    {'age': 'number', 'day': 'time', 'member': 'boolean'}
+    """
+    if not isinstance(bounds, Mapping):
+        return {}
+
+    def said(pair: Any) -> str:
+        if isinstance(pair, str):
+            return BOOLEAN if pair == BOOLEAN else NUMBER
+        return TIME if isinstance(pair, Iterable) and any(map(is_time, pair)) else NUMBER
+
+    return {str(name): said(pair) for name, pair in bounds.items()}
+
+
+def _time_bounds(name: str, by_name: Mapping[str, Any]) -> Any:
+    given = by_name.get(name)
+    if given is None:
+        raise InvalidTable(_TIMES.format(name=name))
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        return given  # no pair, as will be said
+    return tuple(time_bound(end, name) for end in given)
 
 
 def no_such_column(name: Any, names: Collection[str], what: str) -> InvalidTable:
@@ -201,26 +300,6 @@ def _some(names: Collection[str]) -> str:
     return f"{shown}" + (f" and {len(names) - 20} more" if len(names) > 20 else "")
 
 
-def _check_levels(levels: Any) -> dict[str, tuple[Level, ...]]:
-    if levels is None:
-        return {}
-    how = "give a mapping {column name: [level, ...]} of text or whole numbers"
-    if not isinstance(levels, Mapping):
-        raise InvalidTable(f"levels is {levels!r}; {how}")
-    found = {}
-    for name, declared in levels.items():
-        if isinstance(declared, str) or not isinstance(declared, Iterable) or not (every := list(declared)):
-            raise InvalidTable(f"levels of column {name!r} are {declared!r}; {how}")
-        wrong = [v for v in every if isinstance(v, bool) or not isinstance(v, str | numbers.Integral)]
-        if wrong:
-            raise InvalidTable(f"a level of column {name!r} is {wrong[0]!r}; {how}")
-        # A level is compared as it is written, so 1 and "1" are the same one.
-        if len({str(level) for level in every}) < len(every):
-            raise InvalidTable(f"levels of column {name!r} hold a level twice: {every}")
-        found[name] = tuple(str(v) if isinstance(v, str) else int(v) for v in every)
-    return found
-
-
 def _check_role(column: Any, part: str, types: Mapping[str, str], named: bool) -> None:
     if not named or column not in types:
         raise no_such_column(column, types if named else (), f"{part} is")
@@ -228,30 +307,3 @@ def _check_role(column: Any, part: str, types: Mapping[str, str], named: bool) -
     if types[column] not in wanted:
         words = "text or numbers" if part == "unit" else "numbers"
         raise InvalidTable(f"{part} is column {column!r}, which holds {types[column]}; it must hold {words}")
-
-
-def _field(name: str, kind: str, levels: tuple[Level, ...] | None) -> Field:
-    if levels is None:
-        if kind == BOOLEAN:
-            return Field(name, "boolean")
-        if kind == NUMBER:
-            return Field(name)
-        if kind == UNTYPED:
-            # What its cells look like must not decide.
-            raise InvalidTable(f"column {name!r} has no type. {_NO_TYPE.format(name=name)}")
-        raise InvalidTable(f"column {name!r} holds {kind}, not numbers. {_TEXT.format(name=name)}")
-    if kind not in (TEXT, NUMBER, UNTYPED):
-        raise InvalidTable(f"column {name!r} holds {kind}, so it has no levels: they are for text or numbers")
-    never = [level for level in levels if kind == NUMBER and not _is_written_whole(level)]
-    if never:
-        raise InvalidTable(
-            f"levels of column {name!r} include {never[0]!r}, but the column holds numbers: give whole ones"
-        )
-    return Field(name, "category", levels)
-
-
-def _is_written_whole(level: Level) -> bool:
-    try:
-        return str(int(level)) == str(level)
-    except ValueError:
-        return False

@@ -13,10 +13,12 @@ from shoal.accounting import Charge, NoGuarantee
 from shoal.algorithms import run_prepared
 from shoal.algorithms.kmeans.kmeans import USUAL_GROUPS
 from shoal.domain import Schema
-from shoal.domain.schema import Field
+from shoal.domain.fields import NUMBER, cells_of
+from shoal.domain.times import check_cycles
 from shoal.errors import InvalidInput, MostlyNoise
 from shoal.estimators.coreset import PrivateCoreset
 from shoal.estimators.fitting import PrivateEstimator
+from shoal.estimators.parameters import missing_for
 from shoal.estimators.synopsis import MaskedGridSynopsis, PrivateSynopsis
 from shoal.queries import RehearsalCurator, SparseCounts, Transcript, Tree
 from shoal.queries.questions import WithoutNearest
@@ -100,7 +102,7 @@ def explain(model: PrivateEstimator, columns: Sequence[str] | Schema, rows: floa
     """
     if not rows > 0:
         raise InvalidInput(f"rows is {rows!r}; give a guess above 0, such as 1e6")
-    schema = columns if isinstance(columns, Schema) else Schema(tuple(map(Field, columns)))
+    schema = columns if isinstance(columns, Schema) else _imagined(model, columns)
     plan = model._plan(schema, model._unit(), weighted=schema.weight is not None)
     domain, bounds = plan.domain, plan.domain.bounds
     if isinstance(plan.budget, NoGuarantee):
@@ -137,6 +139,13 @@ def explain(model: PrivateEstimator, columns: Sequence[str] | Schema, rows: floa
         mostly_noise=not worst <= _TOO_MUCH,
         released=_released(model, curator.transcript, len(clustering.centres)),
     )
+
+
+def _imagined(model: PrivateEstimator, columns: Sequence[str]) -> Schema:
+    """Return the schema of a table of numbers, and of times where the model has them go round."""
+    rounds = check_cycles(model.cyclic)
+    types = {name: cells_of(rounds[name]) if name in rounds else NUMBER for name in columns}
+    return Schema.of(types, cyclic=model.cyclic, indicators=missing_for(model)[1])
 
 
 def _released(model: PrivateEstimator, transcript: Transcript, n_clusters: int) -> str:

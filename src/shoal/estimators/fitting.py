@@ -6,7 +6,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
@@ -15,13 +15,15 @@ from shoal.accounting import Accountant, Approx, Budget, Charge, Pure, budget_of
 from shoal.algorithms import REGISTRY, Algorithm, AlgorithmInfo, run_prepared
 from shoal.algorithms.shared.clustering import check
 from shoal.domain import STEPS, BoundsLike, Domain, Schema, Unit
-from shoal.domain.domain import Neighbours
+from shoal.domain.domain import Neighbours, Scaling
 from shoal.errors import InvalidInput, WeakDelta
 from shoal.estimators.parameters import (
     CommonParameters,
+    MissingLike,
     accountant_for,
     entropy_for,
     is_whole,
+    missing_for,
     saying_what_was_spent,
     unit_for,
 )
@@ -68,9 +70,11 @@ class PrivateFit(BaseEstimator):  # type: ignore[misc]
     max_rows: int
     n_rows: int | None = None
     budget: Accountant | None
-    scaling: Literal["bounds", "none"] = "bounds"
-    missing: Literal["centre", "drop"] = "centre"
+    scaling: Scaling = "bounds"
+    missing: MissingLike = "centre"
     levels: Mapping[str, Sequence[str | int]] | None = None
+    cyclic: Mapping[str, Any] | None = None
+    column_weights: Mapping[str, float] | None = None
     max_weight: float | None
     n_jobs: int | None = None
     count_clipped: bool = False
@@ -136,7 +140,15 @@ class PrivateFit(BaseEstimator):  # type: ignore[misc]
         """Make the fitted attributes of what was found; nothing else goes into them."""
 
     def _open(self, X: Any, sample_weight: Any) -> OpenTable:
-        return open_table(X, levels=self.levels, unit=self.unit, weights=sample_weight, bounds=self.bounds)
+        return open_table(
+            X,
+            levels=self.levels,
+            unit=self.unit,
+            weights=sample_weight,
+            bounds=self.bounds,
+            cyclic=self.cyclic,
+            indicators=missing_for(self)[1],
+        )
 
     def _plan(self, schema: Schema, unit: Unit, *, weighted: bool) -> FitPlan:
         """Check all parameters that matter to the promise, for a table of this schema."""
@@ -145,11 +157,12 @@ class PrivateFit(BaseEstimator):  # type: ignore[misc]
         domain = Domain(
             schema.bounds(self.bounds),
             self.scaling,
-            self.missing,
+            missing_for(self)[0],
             unit,
             schema.names,
             max_weight=self._max_weight() if weighted else None,
             schema=schema,
+            column_weights=schema.column_weights(self.column_weights),
         )
         check(algorithm, domain)  # now, and not when bounds have been paid for
         return FitPlan(self._settle(budget, domain), domain, algorithm)

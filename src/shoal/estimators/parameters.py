@@ -7,18 +7,20 @@ import numbers
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, TypeAlias, TypedDict
 
 from sklearn.utils import check_random_state
 
 from shoal.accounting import Accountant, Allowance, Approx, Budget, NoGuarantee, Pure
 from shoal.domain import BoundsLike, Unit
-from shoal.domain.domain import Neighbours
+from shoal.domain.domain import Missing, Neighbours, Scaling
 from shoal.errors import DamagedFile, InvalidBudget, InvalidInput
 from shoal.estimators.docstrings import section, with_attributes, with_common
 from shoal.mechanisms import Entropy, SeededEntropy, SystemEntropy
 from shoal.queries import Noise
 from shoal.queries.laws.noise import NOISES
+
+MissingLike: TypeAlias = Literal["centre", "drop", "indicator"] | Mapping[str, Literal["centre", "indicator"]]
 
 
 class Common(TypedDict, total=False):
@@ -31,9 +33,11 @@ class Common(TypedDict, total=False):
     max_rows: int
     n_rows: int | None
     budget: Accountant | None
-    scaling: Literal["bounds", "none"]
-    missing: Literal["centre", "drop"]
+    scaling: Scaling
+    missing: MissingLike
     levels: Mapping[str, Sequence[str | int]] | None
+    cyclic: Mapping[str, Any] | None
+    column_weights: Mapping[str, float] | None
     max_weight: float | None
     count_clipped: bool
     n_jobs: int | None
@@ -52,8 +56,9 @@ class CommonParameters:
     delta : float
         0 for pure differential privacy; above it, Gaussian noise is drawn.
     bounds : (lower, upper), mapping of column name to (lower, upper), or "latlon"
-        Public bounds of the columns; rows are clipped to them. If not given, they are estimated privately
-        with a tenth of the budget.
+        Public bounds of the columns; rows are clipped to them. A mapping says which columns are clustered,
+        with those of `levels` and `cyclic`; bounds of times are dates or times, those of truth values
+        ``"boolean"``. If not given, they are estimated privately with a tenth of the budget.
     neighbours : {"add-remove", "replace"}
         Whom the guarantee protects: one row added or removed, or one row replaced.
     unit : str, optional
@@ -65,13 +70,21 @@ class CommonParameters:
         A *public* row count that you vouch for.
     budget : Accountant, optional
         Shared with other fits on the same table, whose losses add up.
-    scaling : {"bounds", "none"}
-        Measure distance after scaling each column to its bounds, or in the table's own units.
-    missing : {"centre", "drop"}
-        Where missing cells go: to the middle of their bounds, or away with their row.
+    scaling : {"bounds", "none", "earth"}
+        Measure distance after scaling each column to its bounds, or in the table's own units, or on the
+        ground between columns of longitude and latitude: a degree of longitude is as long as at the middle
+        latitude of the bounds, and the other columns are scaled to their bounds.
+    missing : {"centre", "drop", "indicator"} or mapping of column name to "centre" or "indicator"
+        Where missing cells go: to the middle of their bounds, or away with their row; or to the middle, with
+        another column of 0 and 1 that says so.
     levels : mapping of column name to list of str or int, optional
         The public levels of category columns. Each becomes a column of 0 and 1, called ``column=level``;
         another cell is a missing one.
+    cyclic : mapping of column name to float or str, optional
+        Columns that go round: the length of a round, such as 24 for hours, or "day", "week" or "year" (or
+        several) for a column of times. Each becomes a cosine and a sine.
+    column_weights : mapping of column name to float, optional
+        How many times a difference in a column counts; once, if not given.
     max_weight : float, optional
         The public maximum of `sample_weight` in `fit`.
     count_clipped : bool
@@ -95,9 +108,11 @@ class CommonParameters:
         max_rows: int = 1,
         n_rows: int | None = None,
         budget: Accountant | None = None,
-        scaling: Literal["bounds", "none"] = "bounds",
-        missing: Literal["centre", "drop"] = "centre",
+        scaling: Scaling = "bounds",
+        missing: MissingLike = "centre",
         levels: Mapping[str, Sequence[str | int]] | None = None,
+        cyclic: Mapping[str, Any] | None = None,
+        column_weights: Mapping[str, float] | None = None,
         max_weight: float | None = None,
         count_clipped: bool = False,
         n_jobs: int | None = None,
@@ -118,6 +133,8 @@ class CommonParameters:
         self.scaling = scaling
         self.missing = missing
         self.levels = levels
+        self.cyclic = cyclic
+        self.column_weights = column_weights
         self.max_weight = max_weight
         self.count_clipped = count_clipped
         self.n_jobs = n_jobs
@@ -189,6 +206,21 @@ def accountant_for(estimator: Any, budget: Budget) -> Accountant:
     if not isinstance(estimator.budget, Accountant):
         raise InvalidInput(f"budget is {estimator.budget!r}; pass a shoal.Accountant to share between fits")
     return estimator.budget
+
+
+def missing_for(estimator: Any) -> tuple[Missing, bool | list[str]]:
+    """Return where missing cells go, and which columns get another one that says so."""
+    given = estimator.missing
+    if isinstance(given, Mapping):
+        for name, choice in given.items():
+            if choice not in ("centre", "indicator"):
+                raise InvalidInput(
+                    f"missing of column {name!r} is {choice!r}; it must be 'centre' or 'indicator': rows are "
+                    "dropped by missing='drop' for all columns alike"
+                )
+        return "centre", [str(name) for name, choice in given.items() if choice == "indicator"]
+    check_choice(given, "missing", ("centre", "drop", "indicator"))
+    return ("centre", True) if given == "indicator" else (given, False)
 
 
 def unit_for(estimator: Any) -> Unit:

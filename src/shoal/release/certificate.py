@@ -14,6 +14,7 @@ from typing import Any
 from shoal.accounting import Approx, Budget, Charge, NoGuarantee, Pure, epsilon_of
 from shoal.algorithms import Algorithm, AlgorithmInfo, Status, clipped_shares
 from shoal.domain import Domain, Unit
+from shoal.domain.wording import how_measured
 from shoal.queries import Transcript
 from shoal.queries.gate.codec import TAG, from_plain, plain
 
@@ -59,6 +60,8 @@ class Certificate:
         Every charge.
     bounds : dict
         The public bounds, and where they came from.
+    measured : tuple of str
+        Where missing cells went, what distance is, which columns count more, and which are encoded otherwise.
     covers : str
         Which rows it holds for: those that were given, and not what they were made from.
     errors : str
@@ -118,6 +121,7 @@ class Certificate:
     doubts: tuple[str, ...] = ()
     clipped: dict[str, dict[str, float]] = field(default_factory=dict)
     ledger: dict[str, Any] = field(default_factory=dict)
+    measured: tuple[str, ...] = ()
 
     @classmethod
     def issue(
@@ -175,12 +179,14 @@ class Certificate:
             notes=transcript.notes,
             clipped=clipped_shares(transcript, domain),
             ledger=dict(ledger or {}),
+            measured=how_measured(domain),
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain dictionaries, numbers and strings, ready for JSON."""
         charges = [{**asdict(charge), "amount": str(charge.amount)} for charge in self.charges]
-        plainly = {**asdict(self), "charges": charges, "notes": list(self.notes), "doubts": list(self.doubts)}
+        lists = {name: list(getattr(self, name)) for name in ("notes", "doubts", "measured")}
+        plainly = {**asdict(self), "charges": charges, **lists}
         for name in ("clipped", "ledger"):  # nobody paid for it, or there is none
             if not plainly[name]:
                 del plainly[name]
@@ -214,6 +220,7 @@ class Certificate:
             *(f"  charge     {charge.describe()}" for charge in self.charges),
             f"bounds       {self.bounds['source']}",
             *(f"  column     {text}" for text in self._columns()),
+            *(f"measured     {text}" for text in self.measured),
             *(f"clipped      {text}" for text in self.clipped_lines()),
             f"rows         {self.rows}",
             *([f"errors       {self.errors}"] if self.errors else []),

@@ -14,7 +14,7 @@ from typing import Any
 
 from shoal.errors import InvalidInput, InvalidRelease
 
-FORMAT = 3
+FORMAT = 4
 """Raised with every change to the files or their words, since `verify` writes them anew and compares.
 
 Older ones are read too: `formats.py`."""

@@ -2,7 +2,7 @@
 
 A release outlives the program that wrote it. The files of an older format are brought up to the next one,
 step by step, in memory; the folder is never changed. A new format is one number, one step here, and stored
-folders in `tests/release/stored`. Formats 1 and 2 are of 0.1.0, 3 is of 0.2.0.
+folders in `tests/release/stored`. Formats 1 and 2 are of 0.1.0, 3 and 4 of the way to 0.2.0.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ _SUMMARIES = (SUMMARY, SYNOPSIS, CORESET)
 
 # What a certificate of an older format does not state; `verify` does not ask it to.
 NOT_STATED: dict[int, tuple[str, ...]] = {
-    1: ("covers", "errors", "doubts"),
-    2: ("covers", "errors", "doubts"),
+    1: ("covers", "errors", "doubts", "measured"),
+    2: ("covers", "errors", "doubts", "measured"),
+    3: ("measured",),
 }
 
 
@@ -95,10 +96,15 @@ def _two_to_three(files: Files) -> Files:
     return _renumbered(files, 3)
 
 
+def _three_to_four(files: Files) -> Files:
+    # Certificates say how rows were measured.
+    return _renumbered(files, 4)
+
+
 def _renumbered(files: Files, number: int) -> Files:
     name = next(name for name in _SUMMARIES if name in files)
     summary: dict[str, Any] = loads(files[name], name)
     return {**files, name: dumps({**summary, "format": number}).encode()}
 
 
-_STEPS: dict[int, Callable[[Files], Files]] = {1: _one_to_two, 2: _two_to_three}
+_STEPS: dict[int, Callable[[Files], Files]] = {1: _one_to_two, 2: _two_to_three, 3: _three_to_four}

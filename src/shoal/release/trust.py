@@ -297,10 +297,9 @@ def _on_border(centres: Array, shares: Array, domain: Domain) -> list[str]:
     half = domain.bounds.half_width
     where = (centres - domain.bounds.middle) / np.where(half > 0, half, 1.0)
     # Categories and truth values lie at their ends by nature.
-    fields = domain.schema.fields if domain.schema is not None else ()
-    kinds = [field.kind for field in fields for _ in field.names] or ["number"] * domain.n_columns
+    kinds = domain.schema.kinds if domain.schema is not None else ("number",) * domain.n_columns
     most = np.max([(shares @ (side * where >= 1 - _ON_BORDER)) for side in (-1, 1)], axis=0)
-    found = (most >= _MOST) & (half > 0) & (np.array(kinds) == "number")
+    found = (most >= _MOST) & (half > 0) & np.isin(kinds, ("number", "time"))
     return [name for name, on in zip(column_names(domain), found, strict=True) if on]
 
 

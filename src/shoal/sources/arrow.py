@@ -12,7 +12,7 @@ import narwhals.stable.v1 as nw
 import pyarrow as pa
 
 from shoal.domain import Domain, Schema
-from shoal.domain.schema import BOOLEAN, NUMBER, Level, no_such_column
+from shoal.domain.schema import BOOLEAN, NUMBER, TIME, Level, no_such_column
 from shoal.errors import InvalidFile, InvalidTable
 from shoal.sources.columns import Piece, read_frame
 from shoal.sources.files import Format, find_files
@@ -36,7 +36,7 @@ class FileTable(OpenTable):
     columns : sequence of str, optional
         The columns to cluster. If not given, all of a file with types; of a CSV, those that bounds and levels
         name. Columns of people and weights need not be among them.
-    types : mapping of str to {"number", "boolean"}, optional
+    types : mapping of str to {"number", "boolean", "time"}, optional
         How to read columns of text.
     format : {"parquet", "csv", "ipc"}, optional
         The format, where the name does not tell.
@@ -65,7 +65,7 @@ class FileTable(OpenTable):
         path: str | PathLike[str],
         columns: Iterable[str | None] | None = None,
         *,
-        types: Mapping[str, Literal["number", "boolean"]] | None = None,
+        types: Mapping[str, Literal["number", "boolean", "time"]] | None = None,
         format: Format | None = None,
         header: bool = True,
         multiline: bool = False,
@@ -102,6 +102,8 @@ class FileTable(OpenTable):
         weights: Any = None,
         ignore: Collection[str] = (),
         declared: Mapping[str, str] | None = None,
+        cyclic: Mapping[str, Any] | None = None,
+        indicators: bool | Collection[str] = False,
         columns: Iterable[str] | None = None,
     ) -> Self:
         """Return the same table with declared levels and with columns of people and weights.
@@ -114,18 +116,21 @@ class FileTable(OpenTable):
             The columns that name the person and weigh the row.
         ignore : collection of str
             Columns to pass over where they are there.
-        declared : mapping of str to {"number", "boolean"}, optional
+        declared : mapping of str to {"number", "boolean", "time"}, optional
             How to read columns of text, where `types` does not say.
+        cyclic, indicators
+            As for :meth:`shoal.domain.Schema.of`.
         columns : sequence of str, optional
-            The columns to cluster of a CSV, where they were not named before.
+            The columns to cluster, beside those of `types`, where they were not named before.
         """
         if weights is not None and not isinstance(weights, str):
             raise InvalidTable("sample_weight of a file must be the name of one of its columns")
         other = copy(self)
         other.__dict__.pop("schema", None)
         other._roles = {"levels": levels, "unit": unit, "weight": weights, "ignore": ignore}
-        if self._columns is None and self._is_text and columns is not None:
-            other._columns = tuple(columns)
+        other._roles |= {"cyclic": cyclic, "indicators": indicators}
+        if self._columns is None and columns is not None:
+            other._columns = tuple(dict.fromkeys([*columns, *self._types]))
         other._roles["declared"] = {**(declared or {}), **self._types}
         return other
 
@@ -157,9 +162,11 @@ class FileTable(OpenTable):
 
     def _named(self) -> list[str]:
         """Return the columns that were declared to be clustered, one way or another."""
-        levels = self._roles.get("levels")
         declared = self._roles.get("declared", self._types)
-        found = [*(self._columns or ()), *declared, *(levels if isinstance(levels, Mapping) else ())]
+        found = [*(self._columns or ()), *declared]
+        for role in ("levels", "cyclic"):
+            mapping = self._roles.get(role)
+            found += mapping if isinstance(mapping, Mapping) else ()
         return list(dict.fromkeys(found))
 
     def blank(self) -> Any:
@@ -250,8 +257,9 @@ class ArrowSource(Source):
 def _check_types(types: Any) -> dict[str, str]:
     found = {} if types is None else dict(types)
     for name, kind in found.items():
-        if kind not in (NUMBER, BOOLEAN):
-            raise InvalidTable(f"the type of column {name!r} is {kind!r}; it must be 'number' or 'boolean'")
+        if kind not in (NUMBER, BOOLEAN, TIME):
+            wanted = "it must be 'number', 'boolean' or 'time'"
+            raise InvalidTable(f"the type of column {name!r} is {kind!r}; {wanted}")
     return found
 
 

@@ -18,8 +18,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal.domain import Schema
-from shoal.domain.schema import BOOLEAN, NUMBER, TEXT, UNTYPED
+from shoal.domain import Field, Schema
+from shoal.domain.schema import BOOLEAN, NUMBER, TEXT, TIME, UNTYPED
+from shoal.domain.times import circle, seconds
 from shoal.sources.cells import number, word
 
 Values = npt.NDArray[np.generic]
@@ -30,7 +31,12 @@ _MOST_DIGITS = 20
 # are; it fits a byte, 20 times 10 being less than 256.
 _SIGN = 10
 _SIGNS = bytes({**dict.fromkeys(b"0123456789", 0), ord("."): 1}.get(byte, _SIGN) for byte in range(256))
-_TRUTH = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}
+_TRUTH = {
+    **dict.fromkeys(("true", "t", "yes", "y", "1"), 1.0),
+    **dict.fromkeys(("false", "f", "no", "n", "0"), 0.0),
+}
+# Units of Arrow's times, in a second.
+_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,9 +93,11 @@ class Piece:
 
 
 def type_of(dtype: Any) -> str:
-    """Say what a column holds, from its declared type: "number", "boolean", "text", "untyped" or its name."""
+    """Say what a column holds, from its type: "number", "boolean", "time", "text", "untyped" or its name."""
     if dtype == nw.Boolean:
         return BOOLEAN
+    if dtype in (nw.Date, nw.Datetime):
+        return TIME
     if dtype.is_numeric():
         return NUMBER
     if dtype == nw.Object:
@@ -145,9 +153,11 @@ def read_frame(
     columns: list[Values] = []
     for field in schema.fields:
         if field.kind == "category":
-            columns += _indicators(read(field.name), [str(level) for level in field.levels])
+            columns += _indicators(read(field.name), [str(level) for level in field.levels], field.indicator)
+        elif field.cells == TIME:
+            columns += expanded(field, read_times(series(field.name)))
         else:
-            columns.append(read_numbers(series(field.name), truth=field.kind == "boolean"))
+            columns += expanded(field, read_numbers(series(field.name), truth=field.kind == "boolean"))
     people = None if schema.unit is None else read(schema.unit)
     weights = None if schema.weight is None else read_numbers(series(schema.weight))
     return Piece(start, columns, people, weights)
@@ -184,6 +194,53 @@ def read_numbers(series: Any, *, truth: bool = False) -> Values:
     if values.dtype == object:  # nullable columns of pandas
         values = np.array([number(value) for value in series.to_list()], dtype=np.float64)
     return np.asarray(values)
+
+
+def read_times(series: Any) -> Values:
+    """Return a column as seconds since 1970, on the clock of its own zone; what is no time is NaN.
+
+    Parameters
+    ----------
+    series : narwhals Series
+        Dates, times, or cells that are to be read as such.
+
+    Examples
+    --------
+    >>> column = pa.chunked_array([["1970-01-02", "1970-01-01 00:00:01", "soon", None]])
+    >>> read_times(nw.from_native(column, series_only=True)).tolist()
+    [86400.0, 1.0, nan, nan]
+    """
+    if type_of_series(series) in (TEXT, UNTYPED):
+        return _each(*_distinct(series), seconds)
+    array = series.to_arrow()
+    array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+    if pa.types.is_date(array.type):
+        array = array.cast(pa.date32()).cast(pa.int32())
+        return _doubles(array) * 86_400.0
+    if array.type.tz is not None:
+        array = pc.local_timestamp(array)
+    ticks, per_second = array.cast(pa.int64()), _PER_SECOND[array.type.unit]
+    if per_second > _PER_SECOND["us"]:  # as Python has them
+        whole = np.floor_divide(ticks.fill_null(0).to_numpy(zero_copy_only=False), per_second // 10**6)
+        return np.where(ticks.is_valid().to_numpy(zero_copy_only=False), whole / 1e6, np.nan)
+    return _doubles(ticks) / per_second
+
+
+def expanded(field: Field, values: Values) -> list[Values]:
+    """Return the columns that a column of numbers, truth values or times becomes.
+
+    Parameters
+    ----------
+    field : Field
+        How it is encoded; not a category.
+    values : ndarray
+        Its cells; missing ones are NaN.
+    """
+    columns: list[Values] = [values]
+    if field.cycles:
+        doubles = np.asarray(values, dtype=np.float64)
+        columns = [part for cycle in field.cycles for part in circle(doubles, cycle)]
+    return [*columns, 1.0 - np.isfinite(columns[0])] if field.indicator else columns
 
 
 def read_words(series: Any, *, fold: bool = False) -> Words:
@@ -273,14 +330,22 @@ def _casts(kind: Any) -> bool:
     return True
 
 
-def _indicators(found: Words, levels: list[str]) -> list[Values]:
+def _indicators(found: Words, levels: list[str], missing: bool) -> list[Values]:
     codes = found.look_up({level: float(i) for i, level in enumerate(levels)})
     undeclared = np.isnan(codes)
+    if missing:  # a level of its own
+        return [*((codes == i) + 0.0 for i in range(len(levels))), undeclared + 0.0]
     return [np.where(undeclared, np.nan, codes == i) for i in range(len(levels))]
 
 
-def _each(codes: npt.NDArray[np.int64], cells: list[Any]) -> Values:
-    return np.array([number(cell) for cell in cells] + [np.nan])[codes]
+def _each(
+    codes: npt.NDArray[np.int64], cells: list[Any], rule: Callable[[Any], float] = number
+) -> npt.NDArray[np.float64]:
+    return np.array([rule(cell) for cell in cells] + [np.nan])[codes]
+
+
+def _doubles(array: Any) -> npt.NDArray[np.float64]:
+    return np.asarray(array.to_numpy(zero_copy_only=False), dtype=np.float64)  # nulls are NaN
 
 
 def _parse(text: Any) -> Values:

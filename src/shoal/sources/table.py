@@ -15,10 +15,10 @@ import numpy as np
 
 from shoal._typing import Array
 from shoal.domain import Chunk, Domain, Schema
-from shoal.domain.schema import BOOLEAN, NUMBER, Level
+from shoal.domain.schema import BOOLEAN, NUMBER, Level, declared_by, no_such_column
 from shoal.errors import InvalidTable
 from shoal.sources.arrow import FileTable
-from shoal.sources.columns import Piece, Values, read_frame, read_numbers, type_of_series
+from shoal.sources.columns import Piece, Values, expanded, read_frame, read_numbers, type_of_series
 from shoal.sources.rows import OpenTable, Source, in_order
 
 T = TypeVar("T")
@@ -39,8 +39,12 @@ class Table(OpenTable):
         The column of row weights, or the weights.
     ignore : collection of str
         Columns to pass over where they are there.
-    declared : mapping of str to {"number", "boolean"}, optional
+    declared : mapping of str to {"number", "boolean", "time"}, optional
         How to read columns of text and of objects.
+    cyclic, indicators
+        As for :meth:`shoal.domain.Schema.of`.
+    columns : collection of str, optional
+        The columns to cluster; all others are passed over. All that are there, if not given.
 
     Examples
     --------
@@ -61,6 +65,9 @@ class Table(OpenTable):
         weights: Any = None,
         ignore: Collection[str] = (),
         declared: Mapping[str, str] | None = None,
+        cyclic: Mapping[str, Any] | None = None,
+        indicators: bool | Collection[str] = False,
+        columns: Collection[str] | None = None,
     ) -> None:
         _check_names(data)
         frame = nw.from_native(data, strict=False, eager_only=False)
@@ -70,8 +77,11 @@ class Table(OpenTable):
         if self._frame is not None:
             self._n_rows = len(self._frame)
             self._keys = {str(key): key for key in self._frame.columns}
-            types = {name: type_of_series(self._frame.get_column(key)) for name, key in self._keys.items()}
+            names = self._keys if columns is None else self._wanted(columns, (unit, weights))
+            types = {name: type_of_series(self._frame.get_column(self._keys[name])) for name in names}
         else:
+            if columns is not None:
+                raise no_such_column(next(iter(columns)), (), "bounds are given for")
             self._array = _as_array(data)
             self._n_rows, width = self._array.shape
             kind = BOOLEAN if self._array.dtype.kind == "b" else NUMBER
@@ -83,10 +93,21 @@ class Table(OpenTable):
             weight=weights if isinstance(weights, str) else None,
             ignore=ignore,
             declared=declared,
+            cyclic=cyclic,
+            indicators=indicators,
             named=self._frame is not None,
         )
         array_given = weights is not None and not isinstance(weights, str)
         self._weights = _as_weights(weights, self._n_rows) if array_given else None
+
+    def _wanted(self, columns: Collection[str], roles: tuple[Any, ...]) -> list[str]:
+        for name in columns:
+            if name not in self._keys:
+                raise no_such_column(name, self._keys, "bounds, levels or cyclic name")
+        # In the order of the table.
+        return [
+            name for name in self._keys if name in columns or name in [r for r in roles if isinstance(r, str)]
+        ]
 
     def blank(self) -> Any:
         """Return the clustered columns as they are, without rows."""
@@ -116,7 +137,8 @@ class Table(OpenTable):
         start, stop = part
         weights = None if self._weights is None else self._weights[start:stop]
         if self._frame is None:
-            columns: list[Values] = list(self._array[start:stop].T)
+            cells = zip(self.schema.fields, self._array[start:stop].T, strict=True)
+            columns: list[Values] = [column for field, one in cells for column in expanded(field, one)]
             return Piece(start, columns, None, weights)
         piece = read_frame(self._frame[start:stop], self.schema, start, keys=self._keys)
         return piece if weights is None else Piece(start, piece.columns, piece.people, weights)
@@ -126,11 +148,18 @@ class Table(OpenTable):
         return MemorySource(self, domain, key=key, threads=threads)
 
 
+def column_names(data: Any) -> list[str]:
+    """Return the names of a frame's columns; arrays have none."""
+    # Those of pandas and polars, and of pyarrow; a lazy frame would have to look.
+    columns = getattr(
+        data, "columns" if hasattr(data, "iloc") or hasattr(data, "to_arrow") else "column_names", ()
+    )
+    return [str(name) for name in columns]
+
+
 def _check_names(data: Any) -> None:
     """Refuse a frame with two columns of one name, before a library does with a message of its own."""
-    # Those of pandas and of pyarrow; others cannot have one.
-    columns = getattr(data, "columns" if hasattr(data, "iloc") else "column_names", ())
-    names = [str(name) for name in columns]
+    names = column_names(data)
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise InvalidTable(f"the table has columns {twice} twice; rename one of each")
@@ -220,6 +249,8 @@ def open_table(
     unit: str | None = None,
     weights: Any = None,
     bounds: Any = None,
+    cyclic: Mapping[str, Any] | None = None,
+    indicators: bool | Collection[str] = False,
 ) -> OpenTable:
     """Open a table to fit a model on it.
 
@@ -234,15 +265,23 @@ def open_table(
     weights : str or array-like, optional
         The column of row weights or, for a table in memory, the weights.
     bounds : mapping of str to (lower, upper), optional
-        Public bounds. Columns without a type that they name hold numbers; other kinds of bounds name none.
+        Public bounds. By name they say which columns to cluster, with those of levels and cyclic, and what
+        columns without a type hold; other kinds of bounds name none, and all columns are clustered.
+    cyclic : mapping of str to float, str or list, optional
+        Columns that go round.
+    indicators : bool or collection of str
+        Columns that get another one for missing cells.
 
     Examples
     --------
     >>> open_table([[1.0, 2.0]]).n_columns
     2
     """
-    declared = dict.fromkeys(bounds, NUMBER) if isinstance(bounds, Mapping) else {}
-    roles: dict[str, Any] = {"levels": levels, "unit": unit, "weights": weights, "declared": declared}
+    roles: dict[str, Any] = {"levels": levels, "unit": unit, "weights": weights}
+    roles |= {"declared": declared_by(bounds), "cyclic": cyclic, "indicators": indicators}
+    names = [mapping for mapping in (bounds, levels, cyclic) if isinstance(mapping, Mapping)]
+    if isinstance(bounds, Mapping) and bounds:
+        roles["columns"] = dict.fromkeys(str(name) for mapping in names for name in mapping)
     return _file(X).using(**roles) if _is_file(X) else Table(X, **roles)
 
 
@@ -258,13 +297,13 @@ def open_like(X: Any, schema: Schema | None) -> OpenTable:
     """
     if schema is None:
         return open_table(X)
-    declared = {field.name: field.kind for field in schema.fields if field.kind != "category"}
-    ignore = {schema.unit, schema.weight}
-    roles: dict[str, Any] = {"levels": schema.levels, "ignore": ignore, "declared": declared}
-    if not _is_file(X):
-        return Table(X, **roles)
-    names = [field.name for field in schema.fields] if schema.named else None
-    return _file(X, schema).using(columns=names, **roles)
+    roles: dict[str, Any] = {**schema.roles, "ignore": {schema.unit, schema.weight}}
+    names = [field.name for field in schema.fields]
+    if _is_file(X):
+        return _file(X, schema).using(columns=names if schema.named else None, **roles)
+    # Columns that were not clustered are passed over, unless some that were are not there.
+    found = column_names(X) if schema.named else ()
+    return Table(X, columns=names if set(names) <= set(found) else None, **roles)
 
 
 def _is_file(X: Any) -> bool:

@@ -98,7 +98,7 @@ def plain(value: Any, store: Arrays | None = None) -> Any:
     ['1/3', 'inf']
     """
     if is_dataclass(value) and not isinstance(value, type):
-        content = {_name(f): plain(getattr(value, f.name), store) for f in fields(value)}
+        content = {_name(f): plain(getattr(value, f.name), store) for f in written_fields(value)}
         return {TAG: stored_name(type(value)), **content}
     if isinstance(value, np.ndarray):
         if store is None or 0 < value.size <= _LARGE:
@@ -228,6 +228,11 @@ def _hints(wanted: type) -> dict[str, Any]:
     return get_type_hints(wanted, include_extras=True)
 
 
+def written_fields(value: Any) -> list[Field[Any]]:
+    """Return the fields of a value that go into files and hashes: none that came later and is not used."""
+    return [f for f in fields(value) if not (f.metadata.get("added") and getattr(value, f.name) == f.default)]
+
+
 def _name(field: Field[Any]) -> str:
     """Return what a field is called in files and hashes: they outlive the names of the code."""
     return str(field.metadata.get(WRITTEN_AS, field.name))
@@ -296,7 +301,7 @@ def _feed(state: Any, value: Any) -> None:
         state.update(np.ascontiguousarray(value).tobytes())
     elif is_dataclass(value) and not isinstance(value, type):
         state.update(f"{stored_name(type(value))}(".encode())
-        for f in fields(value):
+        for f in written_fields(value):
             state.update(f"{_name(f)}=".encode())
             _feed(state, getattr(value, f.name))
         state.update(b")")
