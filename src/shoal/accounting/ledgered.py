@@ -87,6 +87,11 @@ class LedgerAccountant(Accountant):
         store.append(dataset, f"create:{charter.id}", decide, lambda: book.known)
         return cls(store, dataset)
 
+    durable = True
+    """That the budget survives this process."""
+    last_fit: str | None = None
+    """The fit that was begun or resumed last with this object."""
+
     # What it says.
 
     @property
@@ -201,8 +206,8 @@ class LedgerAccountant(Accountant):
                 self._append(key_of, decide)
             except _Refused:
                 raise BudgetExceeded(self._refusal(budget, label)) from None
-            fit = self._book.fits[id]
-            return LedgerAllowance(self, budget, label, fit, run)
+            self.last_fit = id
+            return LedgerAllowance(self, budget, label, self._book.fits[id], run)
 
     def note(self, text: str) -> None:
         """Write down something that every later certificate is to say, such as a look at the rows.

@@ -21,6 +21,7 @@ _COMMANDS = {
         "Ask a released synopsis or coreset for groups, counts or synthetic rows, for free.",
     ),
     "predict": ("shoal.cli.predict:predict", "Label your own rows with a release's groups."),
+    "budget": ("shoal.cli.budget:budget_group", "Keep a budget that survives, shared by months and people."),
     "algorithms": ("shoal.cli.algorithms:algorithms", "List the algorithms, or tell what can be set of one."),
     "demo": ("shoal.cli.demo:demo", "Cluster a made-up table and show the result."),
     "bench": ("shoal.bench.command:bench_group", "Measure accuracy and speed, reproducibly."),

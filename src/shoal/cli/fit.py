@@ -28,13 +28,14 @@ def fit(out: Path, as_json: bool, **given: Any) -> None:
     """
     from shoal.release import check_free
 
-    job = read_job(**given)
+    job = read_job(**given).with_budget()
     check_free(out)
     model, spent = _fit(job, quiet=as_json)
     try:
         model.release_.save(out)
     except InvalidInput as error:  # it could be written to before the fit
-        fail(f"{error}. {_gone(model, model.certificate_.charges)}; nothing was written", Exit.SPENT)
+        gone = f"{_gone(model, model.certificate_.charges)}; nothing was written{_resume(job)}"
+        fail(f"{error}. {gone}", Exit.SPENT)
     if as_json:
         write_json({"out": str(out), "spent": spent, **record(model.release_)})
         return
@@ -44,6 +45,8 @@ def fit(out: Path, as_json: bool, **given: Any) -> None:
     if hasattr(model, "cost_curve_"):
         click.echo(f"\n{model.cost_curve_}")
     say(f"\nwritten to {out}. Check it with: shoal verify {out}")
+    if (budget := job.parameters.get("budget")) is not None:
+        say(f"{budget.dataset}: {budget.describe()}")
 
 
 def _fit(job: Job, *, quiet: bool) -> tuple[Any, float]:
@@ -75,8 +78,17 @@ def _fit(job: Job, *, quiet: bool) -> tuple[Any, float]:
             # A damaged file says what was spent by itself.
             spent = "" if isinstance(stop, DamagedFile) else f": {_gone(model, paid)}"
             why = "interrupted" if interrupted else str(stop)
-            fail(f"{why}{spent}; nothing was written", Exit.INTERRUPTED if interrupted else Exit.SPENT)
+            said = f"{why}{spent}; nothing was written{_resume(job)}"
+            fail(said, Exit.INTERRUPTED if interrupted else Exit.SPENT)
     return model, sum(float(charge.amount) for charge in paid)
+
+
+def _resume(job: Job) -> str:
+    """Say how to go on with a fit whose answers lie in a ledger."""
+    budget = job.parameters.get("budget")
+    if budget is None or budget.last_fit is None:
+        return ""
+    return f". Its answers are in the ledger: go on with --resume {budget.last_fit}"
 
 
 def _gone(model: Any, charges: Sequence[Any]) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from shoal.cli.drawing import DRAWING_NAMES, DRAWING_OPTIONS, Drawing
 from shoal.errors import InvalidBounds, InvalidInput
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -100,6 +101,7 @@ _OPTIONS = [
         default=None,
         help="With an algorithm whose privacy is claimed only: that you know there is no guarantee.",
     ),
+    *DRAWING_OPTIONS,
     click.option("--config", type=click.Path(path_type=Path), help="A TOML file with any of these."),
 ]
 
@@ -124,7 +126,10 @@ _PARAMETERS = {
     "max_iter": "max_iter",
     "allow_unproven": "allow_unproven",
 }
-_OTHERS = ("columns", "header", "multiline", "types", "algorithm", "weight", "synopsis", "set")
+_OTHERS = (
+    *("columns", "header", "multiline", "types", "algorithm", "weight", "synopsis", "set"),
+    *DRAWING_NAMES,
+)
 
 
 def fit_options(command: F) -> F:
@@ -192,6 +197,11 @@ class Job:
     algorithm: str
     parameters: dict[str, Any]
     synopsis: bool = False
+    drawing: Drawing = field(default_factory=Drawing)
+
+    def with_budget(self) -> Job:
+        """Open the data set of the ledger that the fit draws on, if any; it says who is protected."""
+        return replace(self, parameters={**self.drawing.parameters(), **self.parameters})
 
     def open(self) -> Any:
         """Open the table, with its parts given out; no row is read."""
@@ -232,6 +242,7 @@ def read_job(*, table: str, config: Path | None, **given: Any) -> Job:
         algorithm=algorithm,
         parameters=parameters,
         synopsis=synopsis,
+        drawing=Drawing.of(settings),
     )
 
 
@@ -254,7 +265,7 @@ def _parse(name: str, value: Any) -> Any:
     if name == "bounds":
         return _parse_bounds(value)
     if name == "levels" and isinstance(value, tuple):
-        return dict(_parse_levels(entry) for entry in value)
+        return dict(named_levels(entry) for entry in value)
     if name == "cyclic" and isinstance(value, tuple):
         return {key: [_value(one) for one in text.split(",")] for key, text in map(_named("cyclic"), value)}
     if name == "column_weights" and isinstance(value, tuple):
@@ -322,10 +333,11 @@ def _parse_type(entry: str) -> tuple[str, str]:
     return name, kind
 
 
-def _parse_levels(entry: str) -> tuple[str, list[str]]:
+def named_levels(entry: str, what: str = "levels") -> tuple[str, list[str]]:
+    """Read the levels of a column, written name=a,b,c."""
     name, equals, levels = entry.partition("=")
     if not equals or not levels:
-        raise InvalidInput(f"levels {entry!r} are not name=a,b,c")
+        raise InvalidInput(f"{what} {entry!r} are not name=a,b,c")
     return name, levels.split(",")
 
 

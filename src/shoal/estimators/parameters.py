@@ -198,8 +198,8 @@ def is_whole(value: Any) -> bool:
 
 def accountant_for(estimator: Any, budget: Budget) -> Accountant:
     """Return the accountant a fit draws on: the shared one, or one of its own."""
-    if isinstance(budget, NoGuarantee):
-        return Accountant(epsilon=1)  # of which nothing can be spent
+    if isinstance(budget, NoGuarantee) and not getattr(estimator.budget, "durable", False):
+        return Accountant(epsilon=1)  # of which nothing can be spent; a ledger refuses it
     if estimator.budget is None:
         delta = 0.0 if isinstance(budget, Pure) else estimator.delta
         return Accountant(epsilon=estimator.epsilon, delta=delta)
