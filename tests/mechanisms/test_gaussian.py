@@ -7,7 +7,13 @@ import pytest
 from scipy import stats
 
 from shoal.errors import InvalidInput
-from shoal.mechanisms import SeededEntropy, discrete_gaussian, gaussian_log_pmf, gaussian_variance
+from shoal.mechanisms import (
+    SeededEntropy,
+    discrete_gaussian,
+    discrete_gaussian_each,
+    gaussian_log_pmf,
+    gaussian_variance,
+)
 
 SIGMAS = [
     Fraction(3, 10),
@@ -32,6 +38,25 @@ def support(sigma):
 def test_law(sigma, assert_law):
     z = support(sigma)
     assert_law(discrete_gaussian(SeededEntropy(31), sigma, 200_000), z, np.exp(gaussian_log_pmf(z, sigma)))
+
+
+@pytest.mark.slow
+def test_every_place_has_the_law_of_its_own_sigma(assert_law):
+    which = np.random.default_rng(1).integers(0, len(SIGMAS), 60_000 * len(SIGMAS))
+    draws = discrete_gaussian_each(SeededEntropy(5), SIGMAS, which)
+    for i, sigma in enumerate(SIGMAS):
+        z = support(sigma)
+        assert_law(draws[which == i], z, np.exp(gaussian_log_pmf(z, sigma)))
+    # Places are independent, those next to each other too.
+    spread = draws / np.array([draws[which == i].std() for i in range(len(SIGMAS))])[which]
+    assert abs(np.corrcoef(spread[1:], spread[:-1])[0, 1]) < 5 / np.sqrt(len(draws))
+
+
+def test_no_place_at_all_draws_nothing():
+    none = np.zeros(0, dtype=np.int64)
+    assert discrete_gaussian_each(SeededEntropy(0), [Fraction(1)], none).shape == (0,)
+    with pytest.raises(InvalidInput, match="sigma"):
+        discrete_gaussian_each(SeededEntropy(0), [Fraction(1, 2**60)], none)
 
 
 @pytest.mark.slow

@@ -6,7 +6,13 @@ import opendp.prelude as dp
 import pytest
 
 from shoal.errors import InvalidInput
-from shoal.mechanisms import SeededEntropy, discrete_laplace, laplace_log_pmf, laplace_variance
+from shoal.mechanisms import (
+    SeededEntropy,
+    discrete_laplace,
+    discrete_laplace_each,
+    laplace_log_pmf,
+    laplace_variance,
+)
 
 RATES = [
     Fraction(3),
@@ -27,6 +33,25 @@ def support(rate):
 def test_law(rate, assert_law):
     z = support(rate)
     assert_law(discrete_laplace(SeededEntropy(17), rate, 200_000), z, np.exp(laplace_log_pmf(z, rate)))
+
+
+@pytest.mark.slow
+def test_every_place_has_the_law_of_its_own_rate(assert_law):
+    which = np.random.default_rng(1).integers(0, len(RATES), 60_000 * len(RATES))
+    draws = discrete_laplace_each(SeededEntropy(5), RATES, which)
+    for i, rate in enumerate(RATES):
+        z = support(rate)
+        assert_law(draws[which == i], z, np.exp(laplace_log_pmf(z, rate)))
+    # Places are independent, those next to each other too.
+    spread = draws / np.array([draws[which == i].std() for i in range(len(RATES))])[which]
+    assert abs(np.corrcoef(spread[1:], spread[:-1])[0, 1]) < 5 / np.sqrt(len(draws))
+
+
+def test_no_place_at_all_draws_nothing():
+    none = np.zeros(0, dtype=np.int64)
+    assert discrete_laplace_each(SeededEntropy(0), [Fraction(1)], none).shape == (0,)
+    with pytest.raises(InvalidInput, match="rate"):
+        discrete_laplace_each(SeededEntropy(0), [Fraction(1, 2**60)], none)
 
 
 @pytest.mark.slow

@@ -15,6 +15,7 @@ from shoal.queries import (
     ClusterCost,
     Curator,
     Grid,
+    Nodes,
     Offset,
     OffsetCost,
     Region,
@@ -43,6 +44,7 @@ VERBS = {
     "select_each": lambda c, share: c.select_each(TWO_EACH, share=share),
     "blocks": lambda c, share: c.blocks(5, AT, ((-1.0,) * 2, (1.0,) * 2), share=share),
     "grow": lambda c, share: c.grow((0, 1, 0), share=share),
+    "parts": lambda c, share: c.parts((0, 1, 0), Nodes.whole(), [2], shares=[share]),
 }
 HALF = Fraction(1, 2)
 
@@ -53,7 +55,7 @@ def test_no_verb_that_costs_is_left_out():
     costs = {
         name
         for name, method in inspect.getmembers(Curator, inspect.isfunction)
-        if not name.startswith("_") and "share" in inspect.signature(method).parameters
+        if not name.startswith("_") and {"share", "shares"} & set(inspect.signature(method).parameters)
     }
     assert costs - {"noise_sd", "count_sd"} == {name.split(":")[0] for name in VERBS}
 
@@ -120,7 +122,7 @@ def test_a_verb_is_drawn_for_all_rows_between_neighbours(behind_gate, blobs, ver
     assert of_all.amount <= of_one.amount * (1 + Fraction(1, 1000))
 
 
-@pytest.mark.parametrize("verb", ["histogram", "grow"])
+@pytest.mark.parametrize("verb", ["histogram", "grow", "parts"])
 def test_sums_of_weights_are_drawn_for_the_largest(behind_gate, blobs, verb):
     # A count moves by one; a sum of weights by as many steps as the largest has.
     plain, _ = drawn(behind_gate(blobs), verb)

@@ -18,6 +18,7 @@ from shoal.accounting.budget import (
 )
 from shoal.accounting.conversion import delta_of, epsilon_of, rho_of
 from shoal.accounting.events import Charge
+from shoal.accounting.paths import PathSums
 
 __all__ = [
     "ZCDP",
@@ -27,6 +28,7 @@ __all__ = [
     "Budget",
     "Charge",
     "NoGuarantee",
+    "PathSums",
     "Pure",
     "budget_of",
     "delta_of",

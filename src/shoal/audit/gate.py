@@ -26,12 +26,11 @@ def noise_in_answers(transcript: Transcript) -> list[tuple[NoiseLaw, Floats]]:
     transcript : Transcript
         Of a run on an empty table.
     """
-    curator, found = ReplayCurator(transcript), []
+    curator = ReplayCurator(transcript)
+    found: list[tuple[NoiseLaw, Floats]] = []
     for entry in transcript:
         law = curator.law(entry.question)
-        noise = entry.question.noise_in(entry.answer, law, curator.terms)
-        if noise is not None:
-            found.append((law, noise))
+        found += entry.question.noise_in(entry.answer, law, curator.terms)
         curator = curator.after(entry.question)
     return found
 

@@ -15,8 +15,20 @@ from shoal.mechanisms.choice import (
 from shoal.mechanisms.cylinder import cylinder_core, cylinder_noise, cylinder_variance
 from shoal.mechanisms.entropy import Entropy, SeededEntropy, SystemEntropy, public_seed, uniform_below
 from shoal.mechanisms.exact import bernoulli_exp, geometric_exp
-from shoal.mechanisms.gaussian import check_gaussian, discrete_gaussian, gaussian_log_pmf, gaussian_variance
-from shoal.mechanisms.laplace import check_laplace, discrete_laplace, laplace_log_pmf, laplace_variance
+from shoal.mechanisms.gaussian import (
+    check_gaussian,
+    discrete_gaussian,
+    discrete_gaussian_each,
+    gaussian_log_pmf,
+    gaussian_variance,
+)
+from shoal.mechanisms.laplace import (
+    check_laplace,
+    discrete_laplace,
+    discrete_laplace_each,
+    laplace_log_pmf,
+    laplace_variance,
+)
 from shoal.mechanisms.linf import check_linf, linf_noise, linf_variance
 
 __all__ = [
@@ -34,7 +46,9 @@ __all__ = [
     "cylinder_noise",
     "cylinder_variance",
     "discrete_gaussian",
+    "discrete_gaussian_each",
     "discrete_laplace",
+    "discrete_laplace_each",
     "distinct_below",
     "exponential_choice",
     "gaussian_log_pmf",

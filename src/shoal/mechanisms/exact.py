@@ -7,7 +7,7 @@ depends on the random words alone, never on data.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from numbers import Rational
 
@@ -22,6 +22,8 @@ __all__ = [
     "bernoulli_exp",
     "bernoulli_exp_square",
     "checked_ratio",
+    "checked_ratios",
+    "each_accepted",
     "first_accepted",
     "geometric_exp",
     "run_lengths",
@@ -220,6 +222,39 @@ def first_accepted(size: int, attempt: Callable[[int], Integers], tries_per_valu
         values[filled : filled + accepted.size] = accepted
         filled += accepted.size
     return values
+
+
+def each_accepted(size: int, attempt: Callable[[Integers], tuple[Booleans, Integers]]) -> Integers:
+    """Return a value for every place, each of a law of its own: a place is tried until a try is accepted.
+
+    Parameters
+    ----------
+    size : int
+    attempt : callable
+        Makes one independent try for each of some places; returns which were accepted, and their values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> each_accepted(3, lambda places: (np.ones(len(places), dtype=bool), places * 10))
+    array([ 0, 10, 20])
+    """
+    values = np.empty(size, dtype=np.int64)
+    for start in range(0, size, BLOCK):
+        places = np.arange(start, min(start + BLOCK, size), dtype=np.int64)
+        while places.size:
+            accepted, tried = attempt(places)
+            values[places[accepted]] = tried[accepted]
+            places = places[~accepted]
+    return values
+
+
+def checked_ratios(
+    name: str, values: Sequence[Fraction], which: Integers, limit: int
+) -> tuple[Integers, Integers]:
+    """Return numerators and denominators of the fractions that `which` points to, one for each entry."""
+    pairs = np.array([checked_ratio(name, value, limit) for value in values], dtype=np.int64).reshape(-1, 2)
+    return pairs[which, 0], pairs[which, 1]
 
 
 def checked_ratio(name: str, value: Fraction, limit: int) -> tuple[int, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -14,11 +15,19 @@ from shoal.mechanisms.exact import (
     bernoulli_exp,
     bernoulli_exp_square,
     checked_ratio,
+    checked_ratios,
+    each_accepted,
     first_accepted,
     run_lengths,
 )
 
-__all__ = ["check_gaussian", "discrete_gaussian", "gaussian_log_pmf", "gaussian_variance"]
+__all__ = [
+    "check_gaussian",
+    "discrete_gaussian",
+    "discrete_gaussian_each",
+    "gaussian_log_pmf",
+    "gaussian_variance",
+]
 
 # The products p*k and q*i below stay in int64 for terms under 2**56 and k up to this.
 LARGEST_TERM = 1 << 56
@@ -86,6 +95,47 @@ def discrete_gaussian(entropy: Entropy, sigma: Fraction, size: int) -> Integers:
     return first_accepted(size, attempt, tries_per_value=2.5)
 
 
+def discrete_gaussian_each(entropy: Entropy, sigmas: Sequence[Fraction], which: Integers) -> Integers:
+    """Draw one integer for every entry of `which`, of the sigma that it points to, exactly.
+
+    A try is that of :func:`discrete_gaussian`, for every place with its own sigma. A place whose try is
+    rejected is tried again from a new k on, so that its law is that of one accepted try.
+
+    Parameters
+    ----------
+    entropy : Entropy
+    sigmas : sequence of Fraction
+        Positive, numerators and denominators below 2**56.
+    which : int64 array
+        Indices of sigmas.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shoal.mechanisms import SeededEntropy
+    >>> sigmas = [Fraction(25, 2), Fraction(1000)]
+    >>> noise = discrete_gaussian_each(SeededEntropy(0), sigmas, np.arange(100_000) % 2)
+    >>> [round(float(noise[i::2].std() / sigmas[i]), 1) for i in (0, 1)]
+    [1.0, 1.0]
+    """
+    over_all, under_all = checked_ratios("sigma", sigmas, which, LARGEST_TERM)
+
+    def attempt(places: Integers) -> tuple[Booleans, Integers]:
+        p, q = over_all[places], under_all[places]
+        part = first_accepted(places.size, lambda tries: _unit_parts(entropy, tries), tries_per_value=1.5)
+        value = -(-p * part // q) + uniform_below(entropy, -(-p // q), places.size)
+        over = q * value - p * part
+        negative = fair_coins(entropy, places.size)
+        kept = np.flatnonzero((over < p) & ~(negative & (value == 0)))
+        kept = kept[bernoulli_exp_square(entropy, over[kept], p[kept])]
+        kept = kept[_all_come_up(entropy, over[kept], p[kept], part[kept])]
+        accepted = np.zeros(places.size, dtype=np.bool_)
+        accepted[kept] = True
+        return accepted, np.where(negative, -value, value)
+
+    return each_accepted(which.size, attempt)
+
+
 def _unit_parts(entropy: Entropy, tries: int) -> Integers:
     """Draw integers k >= 0 with probability proportional to exp(-k**2/2); return those that were accepted.
 
@@ -104,13 +154,13 @@ def _unit_parts(entropy: Entropy, tries: int) -> Integers:
     return parts
 
 
-def _all_come_up(entropy: Entropy, over: Integers, p: int, coins: Integers) -> Booleans:
+def _all_come_up(entropy: Entropy, over: Integers, p: int | Integers, coins: Integers) -> Booleans:
     """Return whether ``coins`` coins of probability exp(-over/p) all come up true."""
     result = np.ones(over.size, dtype=np.bool_)
     tossed = 0
     active = np.flatnonzero(coins > tossed)
     while active.size:
-        up = bernoulli_exp(entropy, over[active], p)
+        up = bernoulli_exp(entropy, over[active], p if isinstance(p, int) else p[active])
         result[active[~up]] = False
         tossed += 1
         active = active[up & (coins[active] > tossed)]

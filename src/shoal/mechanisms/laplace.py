@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
-from shoal._typing import Integers
-from shoal.mechanisms.entropy import Entropy, fair_coins
-from shoal.mechanisms.exact import LARGEST_DENOMINATOR, checked_ratio, first_accepted, geometric_exp
+from shoal._typing import Booleans, Integers
+from shoal.mechanisms.entropy import Entropy, fair_coins, uniform_below
+from shoal.mechanisms.exact import (
+    LARGEST_DENOMINATOR,
+    bernoulli_exp,
+    checked_ratio,
+    checked_ratios,
+    each_accepted,
+    first_accepted,
+    geometric_exp,
+    run_lengths,
+)
 
-__all__ = ["check_laplace", "discrete_laplace", "laplace_log_pmf", "laplace_variance"]
+__all__ = [
+    "check_laplace",
+    "discrete_laplace",
+    "discrete_laplace_each",
+    "laplace_log_pmf",
+    "laplace_variance",
+]
 
 
 def check_laplace(rate: Fraction) -> None:
@@ -55,6 +71,44 @@ def discrete_laplace(entropy: Entropy, rate: Fraction, size: int) -> Integers:
         return signed
 
     return first_accepted(size, attempt, tries_per_value=1.05)
+
+
+def discrete_laplace_each(entropy: Entropy, rates: Sequence[Fraction], which: Integers) -> Integers:
+    """Draw one integer for every entry of `which`, of the rate that it points to, exactly.
+
+    A try is that of :func:`discrete_laplace` with :func:`geometric_exp`, for every place with its own rate
+    s/t: U below t kept with probability exp(-U/t), the run V, a sign. A place whose try is rejected is tried
+    again as a whole, so that its law is that of one accepted try, whatever becomes of its neighbours.
+
+    Parameters
+    ----------
+    entropy : Entropy
+    rates : sequence of Fraction
+        Positive, numerators and denominators below 2**53.
+    which : int64 array
+        Indices of rates.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shoal.mechanisms import SeededEntropy
+    >>> rates = [Fraction(1, 10), Fraction(1, 1000)]
+    >>> noise = discrete_laplace_each(SeededEntropy(0), rates, np.arange(100_000) % 2)
+    >>> [round(float(noise[i::2].var() / laplace_variance(rates[i])), 1) for i in (0, 1)]
+    [1.0, 1.0]
+    """
+    s, t = checked_ratios("rate", rates, which, LARGEST_DENOMINATOR)
+
+    def attempt(places: Integers) -> tuple[Booleans, Integers]:
+        under = t[places]
+        low = uniform_below(entropy, under, places.size)
+        kept = bernoulli_exp(entropy, low, under)
+        magnitude = (low + under * run_lengths(entropy, 1, places.size)) // s[places]
+        negative = fair_coins(entropy, places.size)
+        kept &= ~(negative & (magnitude == 0))
+        return kept, np.where(negative, -magnitude, magnitude)
+
+    return each_accepted(which.size, attempt)
 
 
 def laplace_variance(rate: Fraction) -> float:

@@ -21,13 +21,14 @@ from shoal.queries.partitions.projections import Projected, Projection
 from shoal.queries.partitions.region import Inside, Region
 from shoal.queries.partitions.sides import Sides
 from shoal.queries.partitions.subcells import SubCells
-from shoal.queries.partitions.trees import Tree
+from shoal.queries.partitions.trees import Nodes, Tree
 from shoal.queries.questions.answers import (
     Chosen,
     NoisyCounts,
     NoisyMeans,
     NoisySums,
     NotPrivate,
+    PartCounts,
     SparseCounts,
 )
 from shoal.queries.questions.base import Source
@@ -59,6 +60,7 @@ __all__ = [
     "LiveCurator",
     "Loss",
     "Marginal",
+    "Nodes",
     "Noise",
     "NoisyCounts",
     "NoisyMeans",
@@ -67,6 +69,7 @@ __all__ = [
     "Offset",
     "OffsetCost",
     "Outer",
+    "PartCounts",
     "Partition",
     "Picked",
     "Projected",

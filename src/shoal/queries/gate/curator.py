@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from fractions import Fraction
+from itertools import count
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -19,7 +21,7 @@ from shoal.queries.laws.noise import Noise
 from shoal.queries.losses.cell_losses import CellLoss
 from shoal.queries.losses.cluster_cost import Loss
 from shoal.queries.partitions.cells import Grid, Keyed, Partition
-from shoal.queries.partitions.trees import Tree
+from shoal.queries.partitions.trees import Nodes, Tree
 from shoal.queries.questions import (
     AnyQuestion,
     AsPublished,
@@ -28,6 +30,7 @@ from shoal.queries.questions import (
     Histogram,
     Hold,
     Note,
+    Parts,
     PublicSeed,
     Question,
     Restore,
@@ -39,8 +42,16 @@ from shoal.queries.questions import (
     Terms,
     WithoutNearest,
 )
-from shoal.queries.questions.answers import NoisyCounts, NoisyMeans, NoisySums, NotPrivate, SparseCounts
+from shoal.queries.questions.answers import (
+    NoisyCounts,
+    NoisyMeans,
+    NoisySums,
+    NotPrivate,
+    PartCounts,
+    SparseCounts,
+)
 from shoal.queries.questions.base import Tally
+from shoal.queries.questions.parts import Share, share_steps
 from shoal.queries.statistics.aggregates import RowStat, Value
 
 L = TypeVar("L")
@@ -68,11 +79,18 @@ class Curator(ABC):
         self._holds = False
         self._used_up = False
         self._tally: Tally = {}
+        self._views = count(1)  # one for all curators of a run, which a replay counts alike
+        self._view = 0
 
     @property
     def terms(self) -> Terms:
         """What is public here: what the law and the price of a question depend on."""
         return Terms(self.domain, self.budget, self._holds)
+
+    @property
+    def view(self) -> int:
+        """Which view of the rows this is: `within`, `sides`, `hold` and the like each make a new one."""
+        return self._view
 
     def within(self, bounds: Bounds, portion: Fraction) -> Self:
         """Return a curator of the same rows clipped to other public bounds, with a portion of the budget.
@@ -88,8 +106,7 @@ class Curator(ABC):
             raise InvalidInput("rows that are held cannot be put within other bounds; do that first")
         inner = self._rebound(replace(self.domain, bounds=bounds))
         inner._portion = self._portion * portion
-        inner._tally = {}  # cells of another lattice are charged apart
-        return inner
+        return self._viewed_otherwise(inner)
 
     def sides(self) -> Self:
         """Return a curator of the same rows that say only where cells lie against the bounds. Free.
@@ -98,9 +115,7 @@ class Curator(ABC):
         """
         if self._holds:
             raise InvalidInput("rows that are held do not tell where their cells lay; ask that first")
-        inner = self._rebound(Sided.of(self.domain))
-        inner._tally = {}  # as within other bounds
-        return inner
+        return self._viewed_otherwise(self._rebound(Sided.of(self.domain)))
 
     def hold(self, grid: Grid | None = None) -> Self:
         """Return a curator that holds all rows at once, so that some can be taken away. Free.
@@ -138,6 +153,11 @@ class Curator(ABC):
         inner = self.after(step)
         # A transcript is one line of questions: nobody can tell later whom an old curator was asked.
         self._used_up = True
+        return self._viewed_otherwise(inner)
+
+    def _viewed_otherwise(self, inner: Self) -> Self:
+        """Give it a number of its own: cells of another lattice, or of other rows, are charged apart."""
+        inner._view, inner._tally = next(self._views), {}
         return inner
 
     def after(self, question: AnyQuestion) -> Self:
@@ -145,7 +165,7 @@ class Curator(ABC):
         inner = copy(self)
         inner._tally = question.tally(self.terms, self._tally)
         if isinstance(question, Step):
-            inner._holds, inner._tally = True, {}
+            inner._holds = True
             inner.domain = replace(self.domain, max_weight=None)
         return inner
 
@@ -266,6 +286,36 @@ class Curator(ABC):
             Share of the budget.
         """
         return self._ask(Grow(axes, self._portion * share))
+
+    def parts(
+        self,
+        axes: tuple[int, ...],
+        nodes: Nodes,
+        deeper: npt.ArrayLike,
+        *,
+        shares: Sequence[Share] | npt.NDArray[np.float64],
+    ) -> PartCounts:
+        """Count the rows in cells below disjoint nodes of a tree, each node with a share of its own.
+
+        A row loses what is spent along its own path. All questions about one tree are charged together: each
+        by how much the dearest path has grown, through empty space too. So nodes that nobody asked about yet
+        may cost nothing.
+
+        Parameters
+        ----------
+        axes : tuple of int
+            The column that each level of the tree halves: at most 62 levels, no column more than 20 times.
+        nodes : Nodes
+            Disjoint boxes of the tree, in any order.
+        deeper : array of int
+            How many levels below its node the cells of each lie: node i has 2**deeper[i] cells.
+        shares : sequence of Fraction or float
+            Share of the budget for each node; rounded down to eight significant bits.
+        """
+        given = (np.asarray(values) for values in (nodes.starts, nodes.levels, deeper))
+        starts, levels, more = (v.astype(np.int64) if v.dtype.kind in "iu" else v for v in given)
+        steps = share_steps(shares, self._portion)
+        return self._ask(Parts(tuple(axes), Nodes(starts, levels), more, steps, self._view))
 
     def as_published(self, task: AsPublished) -> NotPrivate:
         """Run an algorithm as it was published, without privacy. Refused wherever a guarantee is asked for.

@@ -1,4 +1,4 @@
-"""Offsets in radii of their cells, and keys of trees, compiled on first use, as in `compiled.py`."""
+"""Offsets in radii of their cells, keys and cells of trees, compiled on first use, as in `compiled.py`."""
 
 from __future__ import annotations
 
@@ -79,3 +79,25 @@ def tree_keys(columns: Array, axes: Array, shifts: Array, out: Array) -> None:
             steps = min(np.int64(np.int32(columns[axes[level], i] * _ONE)) + np.int64(STEPS), last)
             key = (key << 1) | ((steps >> shifts[level]) & 1)
         out[i] = key
+
+
+@entry("i8[:] i8[:] i8[:] i8[:] i8[:] i4[:] I8[:]")
+def node_cells(
+    keys: Array, starts: Array, ends: Array, shifts: Array, offsets: Array, weights: Array, out: Array
+) -> None:
+    """Add every row, or its weight, to its cell of `out`; see `relative.node_cells`."""
+    weighted = weights.shape[0] > 0
+    for i in range(keys.shape[0]):
+        low, high = (
+            0,
+            starts.shape[0],
+        )  # starts below `low` are at most the key, those from `high` on above it
+        while low < high:
+            middle = (low + high) >> 1
+            if starts[middle] <= keys[i]:
+                low = middle + 1
+            else:
+                high = middle
+        if low > 0 and keys[i] < ends[low - 1]:
+            cell = offsets[low - 1] + ((keys[i] - starts[low - 1]) >> shifts[low - 1])
+            out[cell] += np.int64(weights[i]) if weighted else np.int64(1)

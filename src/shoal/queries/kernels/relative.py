@@ -112,6 +112,49 @@ def tree_keys(columns: Columns, axes: tuple[int, ...], column_bits: int) -> Inte
     return keys
 
 
+def node_cells(
+    keys: Integers,
+    starts: Integers,
+    ends: Integers,
+    shifts: Integers,
+    offsets: Integers,
+    weights: npt.NDArray[np.int32] | None,
+    out: Integers,
+) -> None:
+    """Count rows, or add up their weights, in the cells of disjoint ranges of keys.
+
+    Parameters
+    ----------
+    keys : ndarray of int64, shape (n,)
+        As :func:`tree_keys` gives them.
+    starts, ends : ndarrays of int64
+        The least key of each range, sorted, and the first behind it. Other rows are in no cell.
+    shifts, offsets : ndarrays of int64
+        A cell of a range has 2^shift keys; the range's first cell in `out`.
+    weights : ndarray of int32, shape (n,), optional
+        Of the rows.
+    out : ndarray of int64
+        Is added to.
+    """
+    if dispatch.compiles():
+        none = np.empty(0, dtype=np.int32)
+        _loops().node_cells(
+            keys,
+            starts,
+            ends,
+            shifts,
+            offsets,
+            none if weights is None else np.ascontiguousarray(weights),
+            out,
+        )
+        return
+    found = np.searchsorted(starts, keys, side="right") - 1
+    inside = (found >= 0) & (keys < ends[found])
+    node, key = found[inside], keys[inside]
+    cells = offsets[node] + ((key - starts[node]) >> shifts[node])
+    np.add.at(out, cells, 1 if weights is None else weights[inside].astype(np.int64))
+
+
 def _loops() -> ModuleType:
     return dispatch.compiled_loops("compiled_relative")
 

@@ -7,6 +7,7 @@ changes a total, how far it reaches (for intervals), and how it is tested. `nois
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, Self
@@ -56,6 +57,11 @@ class LawBlock(ABC):
     @abstractmethod
     def draw(self, entropy: Entropy, cells: int) -> Integers:
         """Draw exact integer noise for every cell, one line each."""
+
+    @classmethod
+    def draw_each(cls, entropy: Entropy, parameters: Sequence[Fraction], which: Integers) -> Integers:
+        """Draw one number for every entry of `which`, of the parameter that it points to."""
+        raise NotImplementedError(f"{cls.__name__} noise is not drawn with many parameters at once")
 
     @property
     @abstractmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -12,7 +13,14 @@ from scipy import special, stats
 
 from shoal._typing import Array, Integers
 from shoal.domain import Unit
-from shoal.mechanisms import Entropy, check_gaussian, discrete_gaussian, gaussian_log_pmf, gaussian_variance
+from shoal.mechanisms import (
+    Entropy,
+    check_gaussian,
+    discrete_gaussian,
+    discrete_gaussian_each,
+    gaussian_log_pmf,
+    gaussian_variance,
+)
 from shoal.queries.laws.block import LawBlock, on_steps
 from shoal.queries.statistics.aggregates import RowChange
 
@@ -33,6 +41,11 @@ class Gaussian(LawBlock):
     def draw(self, entropy: Entropy, cells: int) -> Integers:
         """Draw exact integer noise for every cell."""
         return discrete_gaussian(entropy, self.parameter, cells * self.n).reshape(cells, self.n)
+
+    @classmethod
+    def draw_each(cls, entropy: Entropy, parameters: Sequence[Fraction], which: Integers) -> Integers:
+        """Draw one number for every entry of `which`, of the parameter that it points to."""
+        return discrete_gaussian_each(entropy, parameters, which)
 
     @property
     def variances(self) -> tuple[float, ...]:

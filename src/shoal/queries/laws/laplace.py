@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -10,7 +11,14 @@ import numpy as np
 
 from shoal._typing import Array, Integers
 from shoal.accounting.budget import round_down
-from shoal.mechanisms import Entropy, check_laplace, discrete_laplace, laplace_log_pmf, laplace_variance
+from shoal.mechanisms import (
+    Entropy,
+    check_laplace,
+    discrete_laplace,
+    discrete_laplace_each,
+    laplace_log_pmf,
+    laplace_variance,
+)
 from shoal.queries.laws.block import LawBlock, on_steps, wide_and_ratio
 from shoal.queries.statistics.aggregates import RowChange
 
@@ -26,6 +34,11 @@ class Laplace(LawBlock):
     def draw(self, entropy: Entropy, cells: int) -> Integers:
         """Draw exact integer noise for every cell."""
         return discrete_laplace(entropy, self.parameter, cells * self.n).reshape(cells, self.n)
+
+    @classmethod
+    def draw_each(cls, entropy: Entropy, parameters: Sequence[Fraction], which: Integers) -> Integers:
+        """Draw one number for every entry of `which`, of the parameter that it points to."""
+        return discrete_laplace_each(entropy, parameters, which)
 
     @property
     def variances(self) -> tuple[float, ...]:

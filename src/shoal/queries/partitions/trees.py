@@ -14,13 +14,15 @@ import numpy.typing as npt
 from shoal._typing import Integers
 from shoal.domain import STEPS, Chunk
 from shoal.errors import InvalidInput
-from shoal.queries.kernels.relative import tree_keys
+from shoal.queries.kernels.relative import node_cells, tree_keys
 from shoal.queries.partitions.cells import Columns, Labels, Metric
 
 MOST_LEVELS = 62
 """Keys have 64 bits."""
 _COLUMN_BITS = STEPS.bit_length()  # a column has 2^21 + 1 lattice values; the last one joins its neighbour
 _ROWS = 2**14
+MOST_CELLS = 2**24
+"""Cells below nodes in one question: 128 MB a thread."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +99,103 @@ class Tree:
         return f"tree of {self.n_cells} boxes"
 
 
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """Disjoint boxes of a tree, in any order; they need not fill the domain.
+
+    Parameters
+    ----------
+    starts : ndarray of int64
+        The least key of every box, at the depth of the whole tree.
+    levels : ndarray of int64
+        How often each box was halved.
+
+    Examples
+    --------
+    >>> Nodes.whole().children((0, 0, 0), np.array([2])).starts
+    array([0, 2, 4, 6])
+    """
+
+    starts: Integers
+    levels: Integers
+
+    @classmethod
+    def whole(cls) -> Nodes:
+        """Return the whole domain."""
+        return cls(np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def ends(self, n_levels: int) -> Integers:
+        """Return the first key behind every box, in a tree of so many levels."""
+        return self.starts + np.left_shift(np.int64(1), n_levels - self.levels)
+
+    def children(self, axes: tuple[int, ...], deeper: Integers) -> Nodes:
+        """Return the boxes that each is divided into by so many levels more, box by box."""
+        levels = np.repeat(self.levels + deeper, np.left_shift(1, deeper))
+        place = np.concatenate([np.arange(1 << int(t), dtype=np.int64) for t in deeper])
+        starts = np.repeat(self.starts, np.left_shift(1, deeper))
+        return Nodes(starts + (place << (len(axes) - levels)), levels)
+
+    def check(self, axes: tuple[int, ...], deeper: Integers) -> None:
+        """Refuse boxes that are not in the tree, that meet, or whose cells are too fine or too many."""
+        shapes = {np.shape(self.starts), np.shape(self.levels), np.shape(deeper)}
+        dtypes = {np.asarray(values).dtype for values in (self.starts, self.levels, deeper)}
+        if len(shapes) > 1 or len(min(shapes)) != 1 or not len(self) or dtypes != {np.dtype(np.int64)}:
+            raise InvalidInput(
+                f"nodes need a start, a level and a number of levels more each, as int64; got shapes {shapes}"
+            )
+        n_levels = len(axes)
+        least, most = min(self.levels.min(), deeper.min()), max(self.levels.max(), deeper.max())
+        if least < 0 or most > n_levels or (self.levels + deeper).max() > n_levels:
+            raise InvalidInput(f"cells lie 0 to {n_levels} levels down; these do not")
+        if sum(1 << int(more) for more in deeper) > MOST_CELLS:
+            raise InvalidInput(f"more than {MOST_CELLS} cells are asked for: divide nodes less, or ask twice")
+        if self.starts.min() < 0 or self.starts.max() >= 1 << n_levels:
+            raise InvalidInput(f"the least key of a node is from 0 to 2^{n_levels} - 1, in the domain")
+        order = np.argsort(self.starts)
+        starts, ends = self.starts[order], self.ends(n_levels)[order]
+        if (starts[1:] < ends[:-1]).any():
+            raise InvalidInput("nodes must not meet: none may be within another")
+        if (starts & (ends - starts - 1)).any():
+            raise InvalidInput("the least key of a node must be a multiple of its number of keys")
+
+
+@dataclass(frozen=True, eq=False)
+class NodeCells:
+    """Cells so many levels below nodes, as the counting loop wants them: of keys no longer than needed."""
+
+    axes: tuple[int, ...]
+    starts: Integers
+    ends: Integers
+    shifts: Integers
+    offsets: Integers
+    n_cells: int
+
+    @classmethod
+    def of(cls, axes: tuple[int, ...], nodes: Nodes, deeper: Integers) -> NodeCells:
+        """Sort the nodes, and cut off the levels that no cell needs."""
+        depth = int((nodes.levels + deeper).max())
+        sizes = np.left_shift(np.int64(1), deeper)
+        offsets = np.cumsum(sizes) - sizes
+        order = np.argsort(nodes.starts)
+        starts = nodes.starts[order] >> (len(axes) - depth)
+        ends = starts + np.left_shift(np.int64(1), depth - nodes.levels[order])
+        shifts = depth - nodes.levels[order] - deeper[order]
+        return cls(axes[:depth], starts, ends, shifts, offsets[order], int(sizes.sum()))
+
+    def exact(self, chunk: Chunk) -> Integers:
+        """Count the rows of a chunk, or sum their weights, in every cell: node by node, in their order."""
+        exact = np.zeros(self.n_cells, dtype=np.int64)
+        for start in range(0, chunk.n_rows, _ROWS):  # what is made on the way stays small
+            block = slice(start, start + _ROWS)
+            keys = tree_keys(chunk.columns[:, block], self.axes, _COLUMN_BITS)
+            weights = None if chunk.weights is None else chunk.weights[block]
+            node_cells(keys, self.starts, self.ends, self.shifts, self.offsets, weights, exact)
+        return exact
+
+
 def check_axes(axes: tuple[int, ...], n_columns: int) -> None:
     """Refuse levels that cannot be."""
     if not 1 <= len(axes) <= MOST_LEVELS or not all(0 <= axis < n_columns for axis in axes):
@@ -127,16 +226,5 @@ def exact_tree_cells(
     ndarray of int64, shape (len(active), 2**deeper)
         One line for each box.
     """
-    boxes, order = active >> (len(axes) - level), np.argsort(active)
-    exact = np.zeros(len(active) << deeper, dtype=np.int64)
-    for start in range(0, chunk.n_rows, _ROWS):  # what is made on the way stays small
-        block = slice(start, start + _ROWS)
-        keys = tree_keys(chunk.columns[:, block], axes[: level + deeper], _COLUMN_BITS)
-        place = np.searchsorted(boxes, keys >> deeper, sorter=order)
-        found = order[np.minimum(place, len(active) - 1)]
-        inside = boxes[found] == keys >> deeper
-        cells = (found[inside] << deeper) | (keys[inside] & ((1 << deeper) - 1))
-        # Whole weights of a block add up to less than 2^53.
-        weights = None if chunk.weights is None else chunk.weights[block][inside]
-        exact += np.bincount(cells, weights, len(exact)).astype(np.int64, copy=False)
-    return exact.reshape(len(active), 1 << deeper)
+    nodes = Nodes(active, np.full(len(active), level, dtype=np.int64))
+    return NodeCells.of(axes, nodes, np.full(len(active), deeper)).exact(chunk).reshape(-1, 1 << deeper)

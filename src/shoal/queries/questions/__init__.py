@@ -7,6 +7,7 @@ from shoal.queries.questions.base import AnyQuestion, Question, Terms
 from shoal.queries.questions.blocks import BlockMeans
 from shoal.queries.questions.grow import Grow
 from shoal.queries.questions.histogram import Histogram
+from shoal.queries.questions.parts import Parts
 from shoal.queries.questions.published import AsPublished
 from shoal.queries.questions.select import Select
 from shoal.queries.questions.select_each import SelectEach
@@ -22,6 +23,7 @@ __all__ = [
     "Histogram",
     "Hold",
     "Note",
+    "Parts",
     "PublicSeed",
     "Question",
     "Restore",

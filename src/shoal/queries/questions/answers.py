@@ -25,6 +25,25 @@ class NoisyCounts:
 
 
 @dataclass(frozen=True, eq=False)
+class PartCounts:
+    """Counts of rows in the cells below nodes of a tree.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_cells,)
+        Noisy counts, node by node; they may be negative.
+    sd : ndarray of shape (n_nodes,)
+        Standard deviation of the noise in the counts of each node.
+    offsets : ndarray of int64, shape (n_nodes + 1,)
+        The counts of node i are ``counts[offsets[i]:offsets[i + 1]]``.
+    """
+
+    counts: npt.NDArray[np.float64]
+    sd: npt.NDArray[np.float64]
+    offsets: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
 class SparseCounts:
     """Counts of rows in the cells whose noisy count is large; every other cell is below the threshold.
 

@@ -159,7 +159,8 @@ class Question(ABC, Generic[L, N, A]):
             What is public about the table and the budget.
         tally : Tally
             What earlier questions to the same curator left with :meth:`tally`. Questions about the same rows
-            that one row cannot all be in may cost less together than apart; they keep their sum here.
+            that one row cannot all be in may cost less together than apart; they keep their sum here. They
+            name the view of the rows that they ask (`Curator.view`): cells of another one are other cells.
         """
 
     def tally(self, terms: Terms, tally: Tally) -> Tally:
@@ -207,9 +208,9 @@ class Question(ABC, Generic[L, N, A]):
         )
         return None if before is None or after is None else self.told_apart(before, after, law, answer)
 
-    def noise_in(self, answer: A, law: L, terms: Terms) -> Array | None:
-        """Return the noise in an answer about no rows, in whole steps, one line a draw; None if hidden."""
-        return None
+    def noise_in(self, answer: A, law: L, terms: Terms) -> list[tuple[NoiseLaw, Array]]:
+        """Return laws and their noise in an answer about no rows, in whole steps, one line a draw."""
+        return []
 
 
 AnyQuestion: TypeAlias = Question[Any, Any, Any]

@@ -154,15 +154,15 @@ class BlockMeans(Charged[NoiseLaw, Array, NoisyMeans]):
             ]
             yield (sums[1] - sums[0]).reshape(1, -1)
 
-    def noise_in(self, answer: NoisyMeans, law: NoiseLaw, terms: Terms) -> Array | None:
-        """Return the noise in a mean over empty blocks; None where the clamp would cut it off."""
+    def noise_in(self, answer: NoisyMeans, law: NoiseLaw, terms: Terms) -> list[tuple[NoiseLaw, Array]]:
+        """Return the noise in a mean over empty blocks; none where the clamp would cut it off."""
         room = np.minimum(self.reference - self.lower, self.upper - self.reference)
         if not (_FAR * law.sd[0] * self.scale < room).all():
-            return None
+            return []
         nobody = np.empty((len(self.lower), 0), dtype=np.float32)
         none, seeds = np.empty(0, dtype=np.int64), np.zeros(self.n_blocks, dtype=np.uint64)
         empty = exact_block_totals(self, nobody, None, none, seeds)
-        return whole((answer.means - self.middle) / self.scale - empty).reshape(1, -1)
+        return [(law, whole((answer.means - self.middle) / self.scale - empty).reshape(1, -1))]
 
 
 def all_rows(source: Source) -> Chunk:

@@ -75,6 +75,6 @@ class Histogram(Additive[NoiseLaw, Array, NoisyCounts]):
         """Return what noise of this law loses by the shift."""
         return law.shift_loss(after - before)
 
-    def noise_in(self, answer: NoisyCounts, law: NoiseLaw, terms: Terms) -> Array:
+    def noise_in(self, answer: NoisyCounts, law: NoiseLaw, terms: Terms) -> list[tuple[NoiseLaw, Array]]:
         """Return the counts in whole steps."""
-        return whole(answer.counts[:, np.newaxis] * (terms.change(None).width / terms.weight))
+        return [(law, whole(answer.counts[:, np.newaxis] * (terms.change(None).width / terms.weight)))]

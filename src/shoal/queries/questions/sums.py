@@ -103,13 +103,14 @@ class Sums(Additive[NoiseLaw, Array, NoisySums]):
         """Return what noise of this law loses by the shift."""
         return law.shift_loss(after - before)
 
-    def noise_in(self, answer: NoisySums, law: NoiseLaw, terms: Terms) -> Array:
+    def noise_in(self, answer: NoisySums, law: NoiseLaw, terms: Terms) -> list[tuple[NoiseLaw, Array]]:
         """Return sums, counts and costs in whole steps."""
         unit = self.of.unit
         columns = [answer.sums / unit, answer.counts[:, np.newaxis]]
         if answer.costs is not None:
             columns.append((2 * answer.costs / unit**2 - answer.counts)[:, np.newaxis])
-        return whole(np.concatenate(columns, axis=1) * (terms.change(self.of).width / terms.weight))
+        steps = np.concatenate(columns, axis=1) * (terms.change(self.of).width / terms.weight)
+        return [(law, whole(steps))]
 
 
 def _check_anchors(partition: Partition, of: RowStat, n_columns: int) -> None:
