@@ -19,6 +19,12 @@ _RESULTS = click.option(
     help="Directory of the raw results.",
 )
 
+# Runs with a page of their own: the parts of the flagship's run, all or one.
+FLAGSHIP_RUNS = {
+    "flagship": "What KMeans has to show: regret, loose bounds, peers, one mean, its own choice of k",
+    "peers": "KMeans on the tables with stored figures of peers, beside them",
+}
+
 
 @click.group("bench")
 def bench_group() -> None:
@@ -37,6 +43,7 @@ def list_command(as_json: bool) -> None:
     if as_json:
         write_json(
             [{"name": e.name, "title": e.title, "waits_for": list(awaited(e))} for e in EXPERIMENTS.values()]
+            + [{"name": name, "title": title, "waits_for": []} for name, title in FLAGSHIP_RUNS.items()]
         )
         return
     table = Table(box=None, pad_edge=False)
@@ -45,6 +52,8 @@ def list_command(as_json: bool) -> None:
     table.add_column("waits for")
     for experiment in EXPERIMENTS.values():
         table.add_row(experiment.name, experiment.title, ", ".join(awaited(experiment)))
+    for name, title in FLAGSHIP_RUNS.items():
+        table.add_row(name, title, "")
     Console().print(table, highlight=False)
 
 
@@ -57,6 +66,11 @@ bench_group.add_command(list_command)
 @click.option("--data", "only", multiple=True, help="Only these data sets; may be given several times.")
 @click.option("--processes", type=click.IntRange(min=1), help="Worker processes; all cores if not given.")
 @click.option("--fresh", is_flag=True, help="Set earlier results aside and begin anew.")
+@click.option("--tuning", is_flag=True, help="flagship: only tables and seeds that tuning may see.")
+@click.option("--held-out", is_flag=True, help="flagship: only tables that tuning may not see.")
+@click.option(
+    "--part", "parts", multiple=True, help="flagship: only these parts; may be given several times."
+)
 @_RESULTS
 def run_command(
     names: tuple[str, ...],
@@ -64,6 +78,9 @@ def run_command(
     only: tuple[str, ...],
     processes: int | None,
     fresh: bool,
+    tuning: bool,
+    held_out: bool,
+    parts: tuple[str, ...],
     results: Path,
 ) -> None:
     """Run experiments by NAME, or "all". Interrupt at will: running again goes on where it stopped."""
@@ -72,6 +89,16 @@ def run_command(
 
     if not names:
         raise click.UsageError("name an experiment, or 'all'; 'shoal bench list' shows them")
+    if names[0] in FLAGSHIP_RUNS:
+        if len(names) > 1:
+            raise click.UsageError(f"{names[0]!r} is run by itself")
+        if tuning and held_out:
+            raise click.UsageError("--tuning and --held-out leave no table: give one of them, or neither")
+        chosen_parts = ("peers",) if names[0] == "peers" else parts
+        _run_flagship(chosen_parts, tuning, held_out, only, quick, processes, fresh, results)
+        return
+    if tuning or held_out or parts:
+        raise click.UsageError("--tuning, --held-out and --part are for 'flagship' and 'peers'")
     try:
         every = list(experiments.EXPERIMENTS) if names == ("all",) else names
         chosen = [experiments.lookup(name) for name in every]
@@ -87,6 +114,41 @@ def run_command(
     except ShoalError as error:
         raise click.ClickException(str(error)) from error
     click.echo(f"{written} new results in {results}. 'shoal bench report' draws them.")
+
+
+def _run_flagship(
+    parts: tuple[str, ...],
+    tuning: bool,
+    held_out: bool,
+    only: tuple[str, ...],
+    quick: bool,
+    processes: int | None,
+    fresh: bool,
+    results: Path,
+) -> None:
+    from shoal.bench.flagship.parts import PARTS
+    from shoal.bench.flagship.run import run
+
+    if unknown := [part for part in parts if part not in PARTS]:
+        raise click.UsageError(f"there is no part {unknown[0]!r}; there are {', '.join(PARTS)}")
+    try:
+        written = run(
+            results=results,
+            parts=parts or tuple(PARTS),
+            tuning=tuning,
+            held_out=held_out,
+            only=only,
+            quick=quick,
+            processes=processes,
+            fresh=fresh,
+        )
+    except InvalidInput as error:
+        raise click.UsageError(str(error)) from error
+    except KeyboardInterrupt:
+        click.echo(f"Stopped. Finished runs are kept in {results}; the same command goes on.", err=True)
+        raise SystemExit(130) from None
+    name = "flagship-tuning" if tuning else "flagship"
+    click.echo(f"{written} new results in {results}; {results / name}.md says what they show.")
 
 
 @bench_group.command("report")

@@ -89,7 +89,7 @@ _OURS = (
         ),
     ),
     Experiment(
-        name="flagship",
+        name="against-others",
         title="KMeans, which chooses by itself, against the others, pure epsilon",
         paper="ours",
         data=(

@@ -35,7 +35,7 @@ def measure(case: Case, threads: int | None, limit: float) -> Record:
     """Run a case and return its record. An error is a result too: it is kept and shown."""
     record = describe(case)
     try:
-        _stop_after(limit)
+        stop_after(limit)
         data = _table(case.data.name, case.data.parameters, case.rows)
         _warm_up(case, threads)
         before = _reset_peak()
@@ -61,11 +61,11 @@ def measure(case: Case, threads: int | None, limit: float) -> Record:
     except Exception as error:  # one method's failure must not cost the others' results
         record["error"] = f"{type(error).__name__}: {error}"
     finally:
-        _stop_after(math.inf)
+        stop_after(math.inf)
     return record
 
 
-def _stop_after(seconds: float) -> None:
+def stop_after(seconds: float) -> None:
     """Raise `TooSlow` in the main thread after a while; after infinity: never."""
     if hasattr(signal, "setitimer"):  # not on Windows, where slow runs take their time
 

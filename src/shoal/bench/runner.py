@@ -110,7 +110,7 @@ def _execute(works: list[Work], processes: int, limits: Limits, console: Console
             if not group:
                 continue
             workers, threads = (1, None) if alone else (processes, 1)
-            with _pool(workers, threads, scratch) as pool:
+            with pool_of(workers, threads, scratch) as pool:
                 for work in group:
                     progress.update(bar, description=work.store.path.stem)
                     within = Limits() if work.patient else limits
@@ -125,7 +125,8 @@ def _execute(works: list[Work], processes: int, limits: Limits, console: Console
 
 
 @contextmanager
-def _pool(workers: int, threads: int | None, scratch: str) -> Iterator[ProcessPoolExecutor]:
+def pool_of(workers: int, threads: int | None, scratch: str) -> Iterator[ProcessPoolExecutor]:
+    """Open worker processes that use so many threads each; when interrupted, what they do is dropped."""
     others = set(multiprocessing.active_children())
     # Spawned, never forked: a fork would copy threads' locks and the parent's memory.
     context = multiprocessing.get_context("spawn")

@@ -21,7 +21,7 @@ import shoal.estimators
 from shoal._typing import Array
 from shoal.algorithms import REGISTRY, Status
 from shoal.bench.flagship.tables import OTHER_UNITS, TABLES, lookup, loose_box, rows_of
-from shoal.bench.measure import nicv
+from shoal.bench.measure import nicv, stop_after
 from shoal.datasets.files import cache_directory
 from shoal.errors import InvalidInput, ShoalWarning
 from shoal.reporting.store import Record
@@ -64,14 +64,16 @@ class Cell:
         return f"{self.table} {self.box} {self.epsilon:g} {self.delta:g} {self.algorithm}{asked}"
 
 
-def measure(cell: Cell, seed: int, threads: int | None = 1) -> Record:
+def measure(cell: Cell, seed: int, threads: int | None = 1, limit: float = math.inf) -> Record:
     """Fit once, and return the ratio to non-private k-means and the seconds of processor time.
 
-    An error is a result too.
+    An error is a result too, and so is a fit that takes longer than `limit` seconds.
     """
     record: Record = {**asdict(cell), "seed": seed}
     try:
         rows, options = boxed(cell.table, cell.box)
+        base = denominator(cell.table, cell.box)
+        stop_after(limit)
         k = cell.n_clusters or rows_of(cell.table)[1]
         make = getattr(shoal.estimators, REGISTRY[cell.algorithm].estimator)
         model = make(k, epsilon=cell.epsilon, delta=cell.delta, random_state=seed, n_jobs=threads, **options)
@@ -82,11 +84,14 @@ def measure(cell: Cell, seed: int, threads: int | None = 1) -> Record:
             model.fit(rows)
             record["cpu"] = round(time.process_time() - start, 4)
         centres = np.asarray(model.cluster_centers_, dtype=np.float64)
-        record["ratio"] = round(_cost(cell, centres) / denominator(cell.table, cell.box), 6)
+        record["ratio"] = round(_cost(cell, centres) / base, 6)
         if cell.n_clusters == "auto":
-            record["chosen"] = len(centres)
+            costs = np.asarray(model.cost_curve_.cost)
+            record |= {"chosen": len(centres), "rises": bool((np.diff(costs) > 0).any())}
     except Exception as error:  # one failure must not cost the other results
         record["error"] = f"{type(error).__name__}: {error}"[:300]
+    finally:
+        stop_after(math.inf)
     return record
 
 
@@ -135,6 +140,12 @@ def denominator(name: str, box: str = "tight") -> float:
         stored = json.loads(path.read_text()) if path.is_file() else {}
         path.write_text(json.dumps({**stored, where: known[where]}, indent=1))
     return known[where]
+
+
+def spread_ratio(name: str) -> float:
+    """Return what the rows cost around their mean, over the best of ten non-private starts."""
+    rows, _ = rows_of(name)
+    return float(rows.var(axis=0).sum()) / denominator(name)
 
 
 def one_mean_ratio(name: str, epsilon: float, runs: int = 200) -> float:

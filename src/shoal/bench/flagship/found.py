@@ -1,0 +1,102 @@
+"""What was found: results by cell and seed, kept on disk as JSON lines and, when a run ends, packed."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import fields
+from pathlib import Path
+
+from shoal.bench.flagship.cells import Cell
+from shoal.bench.plan import TOO_SLOW
+from shoal.bench.results import Results, Summary
+from shoal.reporting.store import Record, Store
+
+_FACTS = tuple(field.name for field in fields(Cell))
+
+
+class Found:
+    """Results by cell and seed.
+
+    Examples
+    --------
+    >>> cell = Cell("s1", 0.25)
+    >>> found = Found({"table": "s1", "epsilon": 0.25, "seed": s, "ratio": 1.0 + s} for s in (0, 1, 7))
+    >>> found.summary(cell, 0, 2).mean, found.done(cell, 7), found.done(cell, 2)
+    (1.5, True, False)
+    """
+
+    def __init__(self, records: Iterable[Record] = ()) -> None:
+        self._by_cell: defaultdict[Cell, dict[int, Record]] = defaultdict(dict)
+        for record in records:
+            self.add(record)
+
+    def add(self, record: Record) -> None:
+        """Take one more result."""
+        cell = Cell(**{fact: record[fact] for fact in _FACTS if fact in record})
+        self._by_cell[cell][record["seed"]] = record
+
+    def done(self, cell: Cell, seed: int) -> bool:
+        """Tell whether there is a result, if only an error."""
+        return seed in self._by_cell.get(cell, ())
+
+    def records(self, cell: Cell, first: int, n: int) -> list[Record]:
+        """Return the results of `n` seeds that did not fail."""
+        have = self._by_cell.get(cell, {})
+        return [have[s] for s in range(first, first + n) if "ratio" in have.get(s, ())]
+
+    def summary(self, cell: Cell, first: int, n: int) -> Summary | None:
+        """Sum up the ratios of `n` seeds from `first` on; None where there are none."""
+        return Results(self.records(cell, first, n)).summary("ratio")
+
+    def failed(self) -> list[Record]:
+        """Return what ended in an error."""
+        return [r for runs in self._by_cell.values() for r in runs.values() if "error" in r]
+
+    def cpu(self) -> float:
+        """Return the seconds of processor time of all fits."""
+        return sum(float(r.get("cpu", 0.0)) for runs in self._by_cell.values() for r in runs.values())
+
+
+class PackedStore:
+    """Results as they come in a ``.jsonl`` file; what is packed is in the ``.jsonl.gz`` beside it.
+
+    Parameters
+    ----------
+    path : Path
+        Of the file of lines, without the ``.gz``.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.packed = path, path.with_name(path.name + ".gz")
+        self._lines = Store(path, facts=("table", "epsilon", "algorithm", "seed"))
+
+    def read(self) -> list[Record]:
+        """Return all results, packed or not; what failed is tried again, unless it was too slow."""
+        records = [json.loads(line) for line in self._unpacked()] + self._lines.read()
+        return [r for r in records if not r.get("error") or r["error"].startswith(TOO_SLOW)]
+
+    def append(self, record: Record) -> None:
+        """Add a result; it is on disk when this returns."""
+        self._lines.append(record)
+
+    def pack(self) -> None:
+        """Put all lines into the packed file."""
+        lines = self._unpacked() + [json.dumps(r).encode() for r in self._lines.read()]
+        if lines:
+            # Without a time in it: the same results are the same file.
+            part = self.packed.with_name(self.packed.name + ".part")
+            part.write_bytes(gzip.compress(b"\n".join(lines) + b"\n", mtime=0))
+            part.replace(self.packed)
+            self.path.unlink(missing_ok=True)
+
+    def retire(self) -> None:
+        """Put both files out of the way, to begin anew."""
+        self.pack()
+        if self.packed.exists():
+            Store(self.packed).retire()
+
+    def _unpacked(self) -> list[bytes]:
+        return gzip.decompress(self.packed.read_bytes()).splitlines() if self.packed.is_file() else []
