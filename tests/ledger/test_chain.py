@@ -159,6 +159,12 @@ def test_a_chain_that_was_written_anew_contradicts_every_certificate_and_its_own
     assert found(path) == ["budget"]
 
 
+def test_a_window_that_does_not_fit_its_time_is_found(path):
+    spend(Accountant.create(path, "trips", epsilon=4, renewal="yearly", decided_by="the DPO"))
+    forge(path, lambda kind, body: {**body, "window": "1999"} if kind == "reserved" else body)
+    assert found(path) == ["budget"]
+
+
 def test_a_data_set_of_the_same_name_elsewhere_is_another_one(path, trips, tmp_path):
     one = claim(spend(trips))
     other = str(tmp_path / "other")

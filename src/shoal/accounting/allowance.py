@@ -21,6 +21,9 @@ class Allowance:
     durable = False
     """Whether what is charged and answered survives this process."""
 
+    parts_key = 0
+    """Decides which parts of a person are read, where a ledger limits them."""
+
     def __init__(self, accountant: Accountant, budget: Budget, label: str, key: int = 0) -> None:
         self._accountant = accountant
         self.key = key

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 from fractions import Fraction
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from shoal.accounting.budget import Budget
 from shoal.accounting.events import Charge
 from shoal.errors import BudgetExceeded, InvalidLedger, LedgerUnavailable, ShoalError
 from shoal.ledger import Draft
+from shoal.ledger.records import PAYLOAD
 
 if TYPE_CHECKING:
     from shoal.accounting.ledgered import LedgerAccountant
@@ -31,6 +33,7 @@ class LedgerAllowance(Allowance):
         self._ledger = accountant
         self._run = run
         self.fit, self.key = fit.id, fit.key
+        self.parts_key = accountant.charter.parts_key
         self.spent = fit.spent
         self._lost = fit.lost
         self._answers = dict(fit.answers)
@@ -83,7 +86,10 @@ class LedgerAllowance(Allowance):
                 f"fit {self.fit} asks another question than it did before: its parameters, or Shoal, are not "
                 "those that it was begun with"
             )
-        return self._ledger._store.payload(self._ledger.dataset, record)
+        found, written = self._ledger._store.payload(self._ledger.dataset, record)
+        if hashlib.sha256(found).hexdigest() != written.content.get(PAYLOAD):
+            raise InvalidLedger(f"the answer beside record {record} is not as it was written")
+        return found
 
     def keep(self, number: int, asked: str, answer: bytes) -> None:
         """Store an answer, durably: called before anybody sees it."""

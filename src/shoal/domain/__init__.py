@@ -3,6 +3,7 @@
 from shoal.domain.bounds import Bounds, BoundsLike
 from shoal.domain.domain import Domain, Unit
 from shoal.domain.lattice import STEPS, Chunk, decode, encode, to_steps
+from shoal.domain.part import Part
 from shoal.domain.schema import Field, Schema
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "Chunk",
     "Domain",
     "Field",
+    "Part",
     "Schema",
     "Unit",
     "decode",

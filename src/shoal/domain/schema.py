@@ -6,6 +6,7 @@ import difflib
 import numbers
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from dataclasses import field as with_default
 from typing import Any
 
 from shoal.domain.bounds import Bounds, BoundsLike
@@ -22,6 +23,7 @@ from shoal.domain.fields import (
     check_levels,
     field_of,
 )
+from shoal.domain.part import Part
 from shoal.domain.times import check_cycles, is_time, time_bound
 from shoal.errors import InvalidTable
 
@@ -59,6 +61,8 @@ class Schema:
         The column that names the person.
     weight : str, optional
         The column that holds the weight of the row.
+    part : Part, optional
+        The part of the table whose rows are read; all rows, if not given.
 
     Examples
     --------
@@ -74,6 +78,7 @@ class Schema:
     named: bool = True
     unit: str | None = None
     weight: str | None = None
+    part: Part | None = with_default(default=None, metadata=ADDED)
 
     def __post_init__(self) -> None:
         if not self.fields:
@@ -96,6 +101,7 @@ class Schema:
         declared: Mapping[str, str] | None = None,
         cyclic: Mapping[str, Any] | None = None,
         indicators: bool | Collection[str] = False,
+        part: Part | None = None,
     ) -> Schema:
         """Give every column its part, or say which cannot have it.
 
@@ -117,21 +123,24 @@ class Schema:
             Which columns go round, and how far it is: a length, or "day", "week" or "year" for times.
         indicators : bool or collection of str
             Which columns get another one that says where cells are missing: all, none, or those named.
+        part : Part, optional
+            The part of the table whose rows are read, by a column that is not clustered.
         """
+        by_part = None if part is None else part.column
         with_levels, rounds = check_levels(levels), check_cycles(cyclic)
         declared = {**(declared or {}), **{n: cells_of(every) for n, every in rounds.items()}}
         types = {
             name: declared.get(name, kind)
-            if kind in (TEXT, UNTYPED) and name not in with_levels and name != unit
+            if kind in (TEXT, UNTYPED) and name not in with_levels and name not in (unit, by_part)
             else kind
             for name, kind in types.items()
         }
-        for column, part in ((unit, "unit"), (weight, "sample_weight")):
+        for column, role in ((unit, "unit"), (weight, "sample_weight"), (by_part, "part")):
             if column is not None:
-                _check_role(column, part, types, named)
+                _check_role(column, role, types, named)
         if unit is not None and unit == weight:
             raise InvalidTable(f"column {unit!r} cannot both name the person and weigh the row")
-        apart = {unit, weight, *ignore}
+        apart = {unit, weight, by_part, *ignore}
         features = [name for name in types if name not in apart]
         for name in with_levels:
             if name not in features or not named:
@@ -149,7 +158,7 @@ class Schema:
             field_of(name, types[name], with_levels.get(name), rounds.get(name), name in missing)
             for name in features
         )
-        return cls(fields, named, unit, weight)
+        return cls(fields, named, unit, weight, part)
 
     @property
     def names(self) -> tuple[str, ...] | None:
@@ -168,8 +177,9 @@ class Schema:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Every column of the table that is read: the clustered ones, then the person and the weight."""
-        roles = tuple(name for name in (self.unit, self.weight) if name is not None)
+        """Every column of the table that is read: the clustered ones, then person, weight and part."""
+        part = None if self.part is None else self.part.column
+        roles = tuple(name for name in (self.unit, self.weight, part) if name is not None)
         return tuple(field.name for field in self.fields) + roles
 
     @property
@@ -303,7 +313,8 @@ def _some(names: Collection[str]) -> str:
 def _check_role(column: Any, part: str, types: Mapping[str, str], named: bool) -> None:
     if not named or column not in types:
         raise no_such_column(column, types if named else (), f"{part} is")
-    wanted = (NUMBER, TEXT, UNTYPED) if part == "unit" else (NUMBER, BOOLEAN, UNTYPED)
+    named_by_words = part in ("unit", "part")
+    wanted = (NUMBER, TEXT, UNTYPED) if named_by_words else (NUMBER, BOOLEAN, UNTYPED)
     if types[column] not in wanted:
-        words = "text or numbers" if part == "unit" else "numbers"
+        words = "text or numbers" if named_by_words else "numbers"
         raise InvalidTable(f"{part} is column {column!r}, which holds {types[column]}; it must hold {words}")

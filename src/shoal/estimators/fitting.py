@@ -24,6 +24,7 @@ from shoal.estimators.parameters import (
     entropy_for,
     is_whole,
     missing_for,
+    part_for,
     saying_what_was_spent,
     unit_for,
 )
@@ -114,7 +115,8 @@ class PrivateFit(BaseEstimator):  # type: ignore[misc]
         planned = digest((plan, self.n_rows, bool(self.count_clipped), entropy.describe()))
         reserved = accountant.reserve(plan.budget, label, plan.domain.unit, key=key, plan=planned)
         with reserved as allowance, saying_what_was_spent(allowance):
-            source = table.source(plan.domain, key=allowance.key, threads=threads)
+            keys = {"key": allowance.key, "parts_key": allowance.parts_key}
+            source = table.source(plan.domain, threads=threads, **keys)
             curator = LiveCurator(
                 source, plan.domain, allowance, entropy, n_rows=self.n_rows, progress=self.on_charge
             )
@@ -148,6 +150,7 @@ class PrivateFit(BaseEstimator):  # type: ignore[misc]
             bounds=self.bounds,
             cyclic=self.cyclic,
             indicators=missing_for(self)[1],
+            part=part_for(self),
         )
 
     def _plan(self, schema: Schema, unit: Unit, *, weighted: bool) -> FitPlan:

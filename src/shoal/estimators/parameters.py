@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias, TypedDict
 from sklearn.utils import check_random_state
 
 from shoal.accounting import Accountant, Allowance, Approx, Budget, NoGuarantee, Pure
-from shoal.domain import BoundsLike, Unit
+from shoal.domain import BoundsLike, Part, Unit
 from shoal.domain.domain import Missing, Neighbours, Scaling
 from shoal.errors import DamagedFile, InvalidBudget, InvalidInput
 from shoal.estimators.docstrings import section, with_attributes, with_common
@@ -221,6 +221,17 @@ def missing_for(estimator: Any) -> tuple[Missing, bool | list[str]]:
         return "centre", [str(name) for name, choice in given.items() if choice == "indicator"]
     check_choice(given, "missing", ("centre", "drop", "indicator"))
     return ("centre", True) if given == "indicator" else (given, False)
+
+
+def part_for(estimator: Any) -> Part | None:
+    """Return the part of the table that a fit is of, as its ledger has declared it; None for all of it."""
+    place = getattr(estimator.budget, "place", None)
+    if place is None:
+        return None
+    if estimator.n_rows is not None:
+        raise InvalidInput("n_rows cannot go with a part: how many rows are in it depends on the data")
+    (column, level), charter = place, estimator.budget.charter
+    return Part(column, charter.partitions[column], level, charter.parts_per_person)
 
 
 def unit_for(estimator: Any) -> Unit:

@@ -140,13 +140,13 @@ class Store(ABC):
         for *values, payload in rows:
             yield Record(*values), None if payload is None else bytes(payload)
 
-    def payload(self, dataset: str, number: int) -> bytes:
-        """Return what lies beside one record."""
-        query = "SELECT payload FROM shoal_records WHERE dataset = ? AND number = ?"
+    def payload(self, dataset: str, number: int) -> tuple[bytes, Record]:
+        """Return what lies beside one record, and the record."""
+        query = f"SELECT {_COLUMNS}, payload FROM shoal_records WHERE dataset = ? AND number = ?"
         rows = self._tried(lambda c: self._rows(c, query, (dataset, number)))
-        if not rows or rows[0][0] is None:
+        if not rows or rows[0][-1] is None:
             raise InvalidLedger(f"what lies beside record {number} of data set {dataset!r} was removed")
-        return bytes(rows[0][0])
+        return bytes(rows[0][-1]), Record(*rows[0][:-1])
 
     def head(self, dataset: str) -> Known:
         """Return the number and hash that the ledger itself keeps of its last record."""

@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 import narwhals.stable.v1 as nw
 import pyarrow as pa
 
-from shoal.domain import Domain, Schema
+from shoal.domain import Domain, Part, Schema
 from shoal.domain.schema import BOOLEAN, NUMBER, TIME, Level, no_such_column
 from shoal.errors import InvalidFile, InvalidTable
 from shoal.sources.columns import Piece, read_frame
@@ -105,6 +105,7 @@ class FileTable(OpenTable):
         cyclic: Mapping[str, Any] | None = None,
         indicators: bool | Collection[str] = False,
         columns: Iterable[str] | None = None,
+        part: Part | None = None,
     ) -> Self:
         """Return the same table with declared levels and with columns of people and weights.
 
@@ -122,13 +123,15 @@ class FileTable(OpenTable):
             As for :meth:`shoal.domain.Schema.of`.
         columns : sequence of str, optional
             The columns to cluster, beside those of `types`, where they were not named before.
+        part : Part, optional
+            The part of the table whose rows are read.
         """
         if weights is not None and not isinstance(weights, str):
             raise InvalidTable("sample_weight of a file must be the name of one of its columns")
         other = copy(self)
         other.__dict__.pop("schema", None)
         other._roles = {"levels": levels, "unit": unit, "weight": weights, "ignore": ignore}
-        other._roles |= {"cyclic": cyclic, "indicators": indicators}
+        other._roles |= {"cyclic": cyclic, "indicators": indicators, "part": part}
         if self._columns is None and columns is not None:
             other._columns = tuple(dict.fromkeys([*columns, *self._types]))
         other._roles["declared"] = {**(declared or {}), **self._types}
@@ -141,7 +144,9 @@ class FileTable(OpenTable):
         columns = self.columns
         if self._is_text:  # to name a column of text is to declare it
             roles["declared"] = {**dict.fromkeys(columns, NUMBER), **roles["declared"]}
-        apart = [name for name in (roles.get("unit"), roles.get("weight")) if name is not None]
+        part: Part | None = roles.get("part")
+        others = (roles.get("unit"), roles.get("weight"), None if part is None else part.column)
+        apart = [name for name in others if name is not None and name not in columns]
         return Schema.of({name: self._type(name) for name in (*columns, *apart)}, **roles)
 
     @property
@@ -196,9 +201,11 @@ class FileTable(OpenTable):
         start, table = part
         return read_frame(nw.from_native(table), self.schema, start, decode=decode if self._is_text else None)
 
-    def source(self, domain: Domain, *, key: int = 0, threads: int | None = None) -> ArrowSource:
+    def source(
+        self, domain: Domain, *, key: int = 0, parts_key: int = 0, threads: int | None = None
+    ) -> ArrowSource:
         """Stream the rows to the lattice, again for every question."""
-        return ArrowSource(self, domain, key=key, threads=threads)
+        return ArrowSource(self, domain, key=key, parts_key=parts_key, threads=threads)
 
     def _type(self, name: str) -> str:
         """Return what a column holds, the same in every part."""

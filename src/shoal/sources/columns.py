@@ -74,12 +74,15 @@ class Piece:
         Who each row belongs to.
     weights : ndarray, optional
         The weight of each row.
+    part : Words, optional
+        What each row says in the column that cuts the table into parts.
     """
 
     start: int
     columns: list[Values]
     people: Words | None = None
     weights: Values | None = None
+    part: Words | None = None
 
     @property
     def n_rows(self) -> int:
@@ -87,7 +90,7 @@ class Piece:
         return len(self.columns[0])
 
     def take(self, rows: npt.NDArray[np.int64]) -> Piece:
-        """Return some of the rows, without their people."""
+        """Return some of the rows, without their people and their part."""
         weights = None if self.weights is None else self.weights[rows]
         return Piece(self.start, [values[rows] for values in self.columns], None, weights)
 
@@ -160,7 +163,8 @@ def read_frame(
             columns += expanded(field, read_numbers(series(field.name), truth=field.kind == "boolean"))
     people = None if schema.unit is None else read(schema.unit)
     weights = None if schema.weight is None else read_numbers(series(schema.weight))
-    return Piece(start, columns, people, weights)
+    part = None if schema.part is None else read(schema.part.column)
+    return Piece(start, columns, people, weights, part)
 
 
 def read_numbers(series: Any, *, truth: bool = False) -> Values:

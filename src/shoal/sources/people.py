@@ -59,14 +59,14 @@ class Keeper:
         self._limit = np.empty(0, np.uint64)
         self._alone: list[Indices] = []
 
-    def add(self, piece: Piece) -> None:
-        """Take note of the rows of one piece."""
+    def add(self, piece: Piece, among: npt.NDArray[np.bool_] | None = None) -> None:
+        """Take note of the rows of one piece, or of some of them."""
         if piece.people is None:
             raise TypeError("the rows have no people")
         people, seeds = self._register.find(piece.people)
         places = piece.start + np.arange(piece.n_rows)
         cells = piece.columns if piece.weights is None else [*piece.columns, piece.weights]
-        usable = np.ones(piece.n_rows, dtype=np.bool_)
+        usable = np.ones(piece.n_rows, dtype=np.bool_) if among is None else among.copy()
         if self._drop_incomplete:
             for values in piece.columns:
                 usable &= np.isfinite(as_doubles(values))

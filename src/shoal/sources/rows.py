@@ -15,6 +15,7 @@ from typing import Any, Self, TypeVar
 
 from shoal.domain import Chunk, Domain, Schema
 from shoal.sources.columns import Piece
+from shoal.sources.parts import PartsOfPeople, in_part
 from shoal.sources.people import Indices, Keeper
 
 T = TypeVar("T")
@@ -57,7 +58,9 @@ class OpenTable(ABC):
         """Read one part. Several threads may do so at once."""
 
     @abstractmethod
-    def source(self, domain: Domain, *, key: int = 0, threads: int | None = None) -> Source:
+    def source(
+        self, domain: Domain, *, key: int = 0, parts_key: int = 0, threads: int | None = None
+    ) -> Source:
         """Put the rows behind `reduce`.
 
         Parameters
@@ -66,14 +69,16 @@ class OpenTable(ABC):
             Public bounds and policies; its unit says how many rows of a person are kept.
         key : int
             Decides which rows of a person are kept, where the schema names a column of people.
+        parts_key : int
+            Decides which parts of a person are read, where the schema's part limits them.
         threads : int, optional
             Threads to use; all available cores if not given. The result never depends on it.
         """
 
     def without_people(self) -> Self:
-        """Return the same table without its column of people."""
+        """Return the same table without the columns that say whose a row is, and in which part."""
         other = copy(self)
-        other.schema = replace(self.schema, unit=None)
+        other.schema = replace(self.schema, unit=None, part=None)
         return other
 
     def encoded(self, domain: Domain) -> Iterator[Chunk]:
@@ -93,6 +98,8 @@ class Source:
         Public bounds and policies; decides how a row becomes lattice values.
     key : int
         Decides which rows of a person are kept.
+    parts_key : int
+        Decides which parts of a person are read.
     chunk_rows : int, optional
         Rows a chunk. The result of a query never depends on it.
     threads : int, optional
@@ -105,6 +112,7 @@ class Source:
         domain: Domain,
         *,
         key: int = 0,
+        parts_key: int = 0,
         chunk_rows: int | None = None,
         threads: int | None = None,
     ) -> None:
@@ -114,7 +122,7 @@ class Source:
         self._threads = threads or available_cores()
         self._kept: Indices | None = None
         if table.schema.unit is not None:
-            self._kept = self._keep(key)
+            self._kept = self._keep(key, parts_key)
             self._table = table.without_people()
 
     def within(self, domain: Domain) -> Self:
@@ -136,15 +144,28 @@ class Source:
         if self._kept is not None:
             first, last = self._kept.searchsorted([piece.start, piece.start + piece.n_rows])
             piece = piece.take(self._kept[first:last] - piece.start)
+        elif piece.part is not None and self._table.schema.part is not None:
+            piece = piece.take(in_part(piece, self._table.schema.part).nonzero()[0])
         return self._domain.encode(piece.columns, piece.weights)
 
-    def _keep(self, key: int) -> Indices:
+    def _keep(self, key: int, parts_key: int) -> Indices:
         # One pass to find the rows to keep; their places serve every later pass.
-        drop = self._domain.missing == "drop"
+        drop, part = self._domain.missing == "drop", self._table.schema.part
         keeper = Keeper(self._domain.unit.max_rows, key, drop_incomplete=drop)
-        for piece in in_order(self._table.read, self._table.parts(self._chunk_rows), self._threads):
-            keeper.add(piece)
+        limit = None
+        if part is not None and part.per_person is not None:  # and one before, for whose parts are read
+            limit = PartsOfPeople(part, parts_key)
+            for piece in self._pieces():
+                limit.add(piece)
+        for piece in self._pieces():
+            if part is None:
+                keeper.add(piece)
+            else:
+                keeper.add(piece, in_part(piece, part) if limit is None else limit.rows(piece))
         return keeper.places()
+
+    def _pieces(self) -> Iterator[Piece]:
+        return in_order(self._table.read, self._table.parts(self._chunk_rows), self._threads)
 
 
 def in_order(function: Callable[[S], T], items: Iterable[S], threads: int) -> Iterator[T]:

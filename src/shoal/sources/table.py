@@ -6,6 +6,7 @@ What is refused here is refused by the schema (shape, column types), never by wh
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import reduce as fold
 from os import PathLike
 from typing import Any, Self, TypeVar
@@ -14,7 +15,7 @@ import narwhals.stable.v1 as nw
 import numpy as np
 
 from shoal._typing import Array
-from shoal.domain import Chunk, Domain, Schema
+from shoal.domain import Chunk, Domain, Part, Schema
 from shoal.domain.schema import BOOLEAN, NUMBER, Level, declared_by, no_such_column
 from shoal.errors import InvalidTable
 from shoal.sources.arrow import FileTable
@@ -45,6 +46,8 @@ class Table(OpenTable):
         As for :meth:`shoal.domain.Schema.of`.
     columns : collection of str, optional
         The columns to cluster; all others are passed over. All that are there, if not given.
+    part : Part, optional
+        The part of the table whose rows are read.
 
     Examples
     --------
@@ -68,6 +71,7 @@ class Table(OpenTable):
         cyclic: Mapping[str, Any] | None = None,
         indicators: bool | Collection[str] = False,
         columns: Collection[str] | None = None,
+        part: Part | None = None,
     ) -> None:
         _check_names(data)
         frame = nw.from_native(data, strict=False, eager_only=False)
@@ -77,7 +81,11 @@ class Table(OpenTable):
         if self._frame is not None:
             self._n_rows = len(self._frame)
             self._keys = {str(key): key for key in self._frame.columns}
-            names = self._keys if columns is None else self._wanted(columns, (unit, weights))
+            names = (
+                self._keys
+                if columns is None
+                else self._wanted(columns, (unit, weights, part and part.column))
+            )
             types = {name: type_of_series(self._frame.get_column(self._keys[name])) for name in names}
         else:
             if columns is not None:
@@ -95,6 +103,7 @@ class Table(OpenTable):
             declared=declared,
             cyclic=cyclic,
             indicators=indicators,
+            part=part,
             named=self._frame is not None,
         )
         array_given = weights is not None and not isinstance(weights, str)
@@ -141,11 +150,13 @@ class Table(OpenTable):
             columns: list[Values] = [column for field, one in cells for column in expanded(field, one)]
             return Piece(start, columns, None, weights)
         piece = read_frame(self._frame[start:stop], self.schema, start, keys=self._keys)
-        return piece if weights is None else Piece(start, piece.columns, piece.people, weights)
+        return piece if weights is None else replace(piece, weights=weights)
 
-    def source(self, domain: Domain, *, key: int = 0, threads: int | None = None) -> MemorySource:
+    def source(
+        self, domain: Domain, *, key: int = 0, parts_key: int = 0, threads: int | None = None
+    ) -> MemorySource:
         """Put the rows on the lattice and keep them there."""
-        return MemorySource(self, domain, key=key, threads=threads)
+        return MemorySource(self, domain, key=key, parts_key=parts_key, threads=threads)
 
 
 def column_names(data: Any) -> list[str]:
@@ -251,6 +262,7 @@ def open_table(
     bounds: Any = None,
     cyclic: Mapping[str, Any] | None = None,
     indicators: bool | Collection[str] = False,
+    part: Part | None = None,
 ) -> OpenTable:
     """Open a table to fit a model on it.
 
@@ -271,6 +283,8 @@ def open_table(
         Columns that go round.
     indicators : bool or collection of str
         Columns that get another one for missing cells.
+    part : Part, optional
+        The part of the table whose rows are read.
 
     Examples
     --------
@@ -278,7 +292,7 @@ def open_table(
     2
     """
     roles: dict[str, Any] = {"levels": levels, "unit": unit, "weights": weights}
-    roles |= {"declared": declared_by(bounds), "cyclic": cyclic, "indicators": indicators}
+    roles |= {"declared": declared_by(bounds), "cyclic": cyclic, "indicators": indicators, "part": part}
     names = [mapping for mapping in (bounds, levels, cyclic) if isinstance(mapping, Mapping)]
     if isinstance(bounds, Mapping) and bounds:
         roles["columns"] = dict.fromkeys(str(name) for mapping in names for name in mapping)
@@ -297,7 +311,10 @@ def open_like(X: Any, schema: Schema | None) -> OpenTable:
     """
     if schema is None:
         return open_table(X)
-    roles: dict[str, Any] = {**schema.roles, "ignore": {schema.unit, schema.weight}}
+    roles: dict[str, Any] = {
+        **schema.roles,
+        "ignore": {schema.unit, schema.weight, schema.part and schema.part.column},
+    }
     names = [field.name for field in schema.fields]
     if _is_file(X):
         return _file(X, schema).using(columns=names if schema.named else None, **roles)
