@@ -19,7 +19,7 @@ from shoal.accounting import budget_of
 from shoal.accounting.budget import Currency
 from shoal.domain import Unit
 from shoal.errors import LatticeTooCoarse
-from shoal.queries.laws.noise import BALL_NOISES, Noise, NoiseLaw, design
+from shoal.queries.laws.noise import BALL_NOISES, PURE, Noise, NoiseLaw, design, noises_for
 from shoal.queries.statistics.aggregates import RowChange
 
 Steps = npt.NDArray[np.int64]
@@ -140,9 +140,9 @@ def audit_laws_exactly(epsilon: float) -> list[ExactLoss]:
     found = []
     share = budget_of(epsilon).amount
     for noise, change in itertools.product(BALL_NOISES, CHANGES):
-        if noise == "cylinder" and not change.ball:
+        if noise not in noises_for(change):
             continue
-        if noise == "gaussian":
+        if noise not in PURE:
             # A divergence needs sums over all outputs, so the shift is seen along one coordinate or two.
             if change.dimension <= 2:
                 rho = _small_rho(epsilon)

@@ -19,7 +19,7 @@ from shoal.audit.uniforms import loss_factor, uniforms
 from shoal.domain import STEPS, Unit
 from shoal.errors import InvalidInput
 from shoal.mechanisms import Entropy, SystemEntropy
-from shoal.queries.laws.noise import BALL_NOISES, NOISES, NoiseLaw, design
+from shoal.queries.laws.noise import PURE, NoiseLaw, design, noises_for
 from shoal.queries.statistics.aggregates import RowChange
 
 Sampler: TypeAlias = Callable[[Entropy, int], Any]
@@ -262,8 +262,8 @@ def audit_samplers(
         raise InvalidInput(f"draws is {draws}; at least {FEWEST} are wanted")
     found: dict[str, LawAudit] = {}
     for change in (RowChange(1, 0), RowChange(STEPS, 2), RowChange(STEPS, 2, ball=True)):
-        for noise in BALL_NOISES if change.ball else NOISES:
-            budget = budget_of(epsilon, 1e-6 if noise == "gaussian" else 0.0)
+        for noise in noises_for(change):
+            budget = budget_of(epsilon, 0.0 if noise in PURE else 1e-6)
             law = design(change, budget.amount, budget.currency, Unit(), noise)
             if law.describe() not in found:  # without sums, the pure laws are one
                 found[law.describe()] = audit_law(

@@ -22,6 +22,10 @@ SURE = 2.0
 """Standard deviations that a single number is trusted to: 3.0 % of Laplace noise is beyond them, to one side,
 and 2.3 % of normal noise."""
 
+STANDS_OUT = 3.0
+"""Standard deviations beyond which nobody is warned that a number may be nothing but noise: Laplace noise
+alone is beyond them once in 140 times, to one side, and normal noise once in 740."""
+
 HALF_A_CELL = 0.5
 """False alarms of the universal threshold: of any number of empty cells half a one passes, on average."""
 

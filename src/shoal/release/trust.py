@@ -27,8 +27,9 @@ from shoal._typing import Array, Booleans, Integers
 from shoal.algorithms import Clustering
 from shoal.domain import STEPS, Domain
 from shoal.errors import GroupsOfNoise, ShoalWarning, SuspectBounds
-from shoal.queries import NoisySums, Offset, ReplayCurator, Transcript, WithCost
-from shoal.queries.questions import Sums
+from shoal.postprocess.evidence import STANDS_OUT
+from shoal.queries import ReplayCurator, Transcript
+from shoal.queries.questions.answers import NoisyRatios
 from shoal.release.certificate import column_names
 
 LEVEL = 0.95
@@ -37,9 +38,6 @@ _ROUNDING = 0.5 / STEPS
 # Quantiles are tabulated along the slope and interpolated: off by less than one part in ten thousand.
 _SLOPES = 65
 
-# Standard deviations of its noise that a size has to stand out: Laplace noise alone does that once in 140
-# times, normal noise once in 740.
-_STANDS_OUT = 3.0
 # From this share of all rows on, one group is almost all of them.
 _ALMOST_ALL = 0.99
 # A centre this near to a bound, in half widths, has almost all of its rows there or beyond.
@@ -187,25 +185,21 @@ def intervals_of(clustering: Clustering, transcript: Transcript) -> Intervals:
 
 def _from_one_answer(clustering: Clustering, transcript: Transcript) -> tuple[float, Array, Array] | None:
     for entry in reversed(transcript.entries):
-        question, answer = entry.question, entry.answer
-        if not (isinstance(question, Sums) and isinstance(answer, NoisySums)):
+        means = entry.question.means(entry.answer)
+        if means is None or not _are_its_centres(clustering, means):
             continue
-        offset = question.of.of if isinstance(question.of, WithCost) else question.of
-        anchors = offset.anchors if isinstance(offset, Offset) else np.zeros_like(answer.sums)
-        if not _is_its_ratio(clustering, answer, anchors):
-            continue
-        law = ReplayCurator(transcript).law(question).blocks[0].standard
+        law, answer = ReplayCurator(transcript).law(entry.question).blocks[0].standard, means.answer
         low, high = ratio_interval(
             answer.sums,
             answer.counts,
             answer.sum_sd,
             answer.count_sd,
             law,
-            radius=question.of.unit,
+            radius=means.radius,
             level=LEVEL,
         )
         size_reach = _size_reach(law, answer.count_sd)
-        return size_reach, anchors + low, anchors + high
+        return size_reach, means.origin + low, means.origin + high
     return None
 
 
@@ -215,13 +209,14 @@ def _size_reach(law: TailLaw, count_sd: float) -> float:
     return float(reach(law, 0.0, count_sd, LEVEL))
 
 
-def _is_its_ratio(clustering: Clustering, answer: NoisySums, anchors: Array) -> bool:
+def _are_its_centres(clustering: Clustering, means: NoisyRatios) -> bool:
+    answer = means.answer
     same = answer.sums.shape == clustering.centres.shape
     if not same or not np.array_equal(clustering.sizes, answer.counts):
         return False
     known = np.isfinite(clustering.centre_sd)
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.clip(anchors + answer.sums / answer.counts[:, np.newaxis], -1.0, 1.0)
+        ratio = np.clip(means.origin + answer.sums / answer.counts[:, np.newaxis], -1.0, 1.0)
     return bool(np.allclose(clustering.centres[known], ratio[known], rtol=0, atol=2 / STEPS))
 
 
@@ -261,7 +256,7 @@ def doubts(
     """
     first, group, members = np.unique(merged_into, return_inverse=True, return_counts=True)
     totals = np.bincount(group, weights=sizes).astype(np.float64)
-    empty = totals < _STANDS_OUT * size_sd * np.sqrt(members)
+    empty = totals < STANDS_OUT * size_sd * np.sqrt(members)
     return tuple(_found(centres[first], totals, size_sd, first, empty, domain))
 
 
@@ -272,7 +267,7 @@ def _found(
         size, their = ("its size is", "its") if empty.sum() == 1 else ("sizes are", "their")
         yield Doubt(
             GroupsOfNoise,
-            f"{_listed('group', names[empty])} may hold no rows at all: {size} within {_STANDS_OUT:g} "
+            f"{_listed('group', names[empty])} may hold no rows at all: {size} within {STANDS_OUT:g} "
             f"standard deviations of {their} noise ({size_sd:.2g}) of 0",
         )
     held = np.maximum(totals, 0.0)

@@ -37,6 +37,12 @@ Noise: TypeAlias = Literal["linf", "laplace", "split", "gaussian", "cylinder"]
 NOISES: tuple[Noise, ...] = ("linf", "laplace", "split", "gaussian")
 BALL_NOISES: tuple[Noise, ...] = (*NOISES, "cylinder")
 
+
+def noises_for(change: RowChange) -> tuple[Noise, ...]:
+    """Name the laws that a statistic with this change may have."""
+    return BALL_NOISES if change.ball else NOISES
+
+
 Design: TypeAlias = Callable[[RowChange, Fraction, int], tuple[LawBlock, ...]]
 """Makes noise from a body, the epsilon of one row, and the bits that its rates' denominators may have."""
 PURE: dict[Noise, Design] = {
@@ -161,7 +167,7 @@ def design(
         noise = "gaussian"
     if noise not in (None, *BALL_NOISES):
         raise InvalidInput(f"noise is {noise!r}; it must be one of {', '.join(map(repr, BALL_NOISES))}")
-    if noise == "cylinder" and not change.ball:
+    if noise == "cylinder" and noise not in noises_for(change):
         raise InvalidInput("noise='cylinder' is for values in a ball, not in a box: use noise='linf'")
     if noise == "gaussian" and currency == "epsilon":
         raise InvalidBudget("noise='gaussian' is never purely private: give delta above 0, or noise='linf'")

@@ -92,6 +92,25 @@ class NoisySums:
 
 
 @dataclass(frozen=True, eq=False)
+class NoisyRatios:
+    """Means of the rows of cells: noisy sums over noisy counts, from public points.
+
+    Parameters
+    ----------
+    answer : NoisySums
+        The sums and counts.
+    origin : ndarray of shape (n_cells, n_columns) or float
+        What the rows were measured from.
+    radius : float
+        How far from it they may lie, in the scaled units of the domain.
+    """
+
+    answer: NoisySums
+    origin: npt.NDArray[np.float64] | float
+    radius: float
+
+
+@dataclass(frozen=True, eq=False)
 class Chosen:
     """Candidates that were chosen.
 

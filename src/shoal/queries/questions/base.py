@@ -22,6 +22,7 @@ from shoal.errors import InvalidBudget
 from shoal.mechanisms import Entropy
 from shoal.queries.laws.noise import Noise, NoiseLaw, design
 from shoal.queries.partitions.cells import Metric
+from shoal.queries.questions.answers import NoisyRatios
 from shoal.queries.statistics.aggregates import RowChange, RowStat
 
 T = TypeVar("T")
@@ -182,6 +183,10 @@ class Question(ABC, Generic[L, N, A]):
     @abstractmethod
     def fits(self, answer: A, law: L, terms: Terms) -> bool:
         """Say whether an answer has the shape and the spread that the question implies."""
+
+    def means(self, answer: A) -> NoisyRatios | None:
+        """Return the means of rows that an answer tells, as sums over counts; None if it tells none."""
+        return None
 
     # What the audit asks. The rows are invented, so exact values may be looked at.
 

@@ -10,14 +10,12 @@ import numpy as np
 
 from shoal._typing import Array, Integers
 from shoal.domain import Chunk
-from shoal.errors import InvalidInput
 from shoal.mechanisms import Entropy
 from shoal.queries.laws.noise import Noise, NoiseLaw
 from shoal.queries.partitions.cells import Partition, check_dense
-from shoal.queries.questions.answers import NoisySums
+from shoal.queries.questions.answers import NoisyRatios, NoisySums
 from shoal.queries.questions.base import SHARE, Additive, Terms, close, shaped, whole
 from shoal.queries.statistics.aggregates import RowStat
-from shoal.queries.statistics.picked import Picked
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +35,7 @@ class Sums(Additive[NoiseLaw, Array, NoisySums]):
 
     def check(self, terms: Terms) -> None:
         """Refuse public points that do not fit the cells, and more cells than can be held."""
-        _check_anchors(self.partition, self.of, terms.n_columns)
+        self.of.check(self.partition.n_cells, terms.n_columns)
         check_dense(self.partition)
 
     def law(self, terms: Terms) -> NoiseLaw:
@@ -87,6 +85,11 @@ class Sums(Additive[NoiseLaw, Array, NoisySums]):
             and (answer.costs is None or shaped(answer.costs, cells))
         )
 
+    def means(self, answer: NoisySums) -> NoisyRatios | None:
+        """Return sums over counts, where the statistic is the row itself or its way from a point."""
+        origin = self.of.origin
+        return None if origin is None else NoisyRatios(answer, origin, self.of.unit)
+
     def sd(self, law: NoiseLaw, terms: Terms) -> tuple[float, float]:
         """Return the standard deviations of a sum and of a count."""
         change = terms.change(self.of)
@@ -111,15 +114,3 @@ class Sums(Additive[NoiseLaw, Array, NoisySums]):
             columns.append((2 * answer.costs / unit**2 - answer.counts)[:, np.newaxis])
         steps = np.concatenate(columns, axis=1) * (terms.change(self.of).width / terms.weight)
         return [(law, whole(steps))]
-
-
-def _check_anchors(partition: Partition, of: RowStat, n_columns: int) -> None:
-    """Refuse public points that do not fit the cells, whatever statistic holds them."""
-    if isinstance(of, Picked) and len(of.columns) != partition.n_cells:
-        raise InvalidInput(f"columns are picked for {len(of.columns)} cells; there are {partition.n_cells}")
-    anchors = getattr(getattr(of, "of", of), "anchors", None)  # of the statistic, or of the one it wraps
-    if anchors is not None and anchors.shape != (partition.n_cells, n_columns):
-        raise InvalidInput(
-            f"anchors have shape {anchors.shape}; one point of {n_columns} columns for each of "
-            f"{partition.n_cells} cells is wanted"
-        )

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from shoal._typing import Integers
+from shoal._typing import Array, Integers
 from shoal.domain import STEPS, Chunk, to_steps
 from shoal.errors import InvalidInput
 from shoal.queries import kernels
@@ -113,8 +113,26 @@ def exact_count(partition: Partition, chunk: Chunk, metric: Metric) -> Integers:
     return kernels.accumulate(chunk.weights[np.newaxis, :], labels, partition.n_cells)[:, 0]
 
 
+def check_anchors(anchors: Array, n_cells: int, n_columns: int) -> None:
+    """Refuse public points that are not one for each cell."""
+    if anchors.shape != (n_cells, n_columns):
+        raise InvalidInput(
+            f"anchors have shape {anchors.shape}; one point of {n_columns} columns for each of {n_cells} "
+            "cells is wanted"
+        )
+
+
 class RowStat(Protocol):
     """A typed public value: what each row contributes to its cell."""
+
+    def check(self, n_cells: int, n_columns: int) -> None:
+        """Refuse public points or columns of its own that do not fit the cells or the table."""
+        ...
+
+    @property
+    def origin(self) -> Array | float | None:
+        """The points that rows are measured from, one per cell; None where sums are not those of rows."""
+        ...
 
     def change(self, n_columns: int) -> RowChange:
         """Return the body one row's contribution lies in."""
@@ -138,10 +156,15 @@ class RowStat(Protocol):
 class Value:
     """The row itself: per cell the sum of its scaled coordinates, and the count."""
 
+    origin: ClassVar = 0.0
+
     @property
     def unit(self) -> float:
         """The half width of the domain."""
         return 1.0
+
+    def check(self, n_cells: int, n_columns: int) -> None:
+        """Refuse nothing: it fits any cells."""
 
     def change(self, n_columns: int) -> RowChange:
         """Return a box: rows are clipped to the domain."""
@@ -178,6 +201,15 @@ class Offset:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "anchors", to_steps(np.asarray(self.anchors, dtype=np.float64)) / STEPS)
+
+    def check(self, n_cells: int, n_columns: int) -> None:
+        """Refuse anchors that are not one for each cell."""
+        check_anchors(self.anchors, n_cells, n_columns)
+
+    @property
+    def origin(self) -> Array:
+        """The anchors."""
+        return self.anchors
 
     @property
     def radius_steps(self) -> int:
@@ -226,6 +258,15 @@ class WithCost:
     """An offset and, beside it, how far the row lies from the anchor: one more coordinate a cell."""
 
     of: Offset
+
+    def check(self, n_cells: int, n_columns: int) -> None:
+        """As of the offset."""
+        self.of.check(n_cells, n_columns)
+
+    @property
+    def origin(self) -> Array:
+        """As of the offset."""
+        return self.of.origin
 
     @property
     def unit(self) -> float:

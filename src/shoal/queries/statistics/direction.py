@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +12,7 @@ from shoal._typing import Integers
 from shoal.domain import STEPS, Chunk, to_steps
 from shoal.errors import InvalidInput
 from shoal.queries.partitions.cells import Columns, Labels, Metric, Partition
-from shoal.queries.statistics.aggregates import RowChange, exact_weighted
+from shoal.queries.statistics.aggregates import RowChange, check_anchors, exact_weighted
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +45,12 @@ class Direction:
         if not 1 / STEPS <= self.core < np.inf:
             raise InvalidInput(f"a core of {self.core} is not at least {1 / STEPS:g}")
         object.__setattr__(self, "anchors", to_steps(np.asarray(self.anchors, dtype=np.float64)) / STEPS)
+
+    origin: ClassVar = None
+
+    def check(self, n_cells: int, n_columns: int) -> None:
+        """Refuse anchors that are not one for each cell."""
+        check_anchors(self.anchors, n_cells, n_columns)
 
     @property
     def unit(self) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -44,10 +45,17 @@ class Picked:
         """The half width of the domain."""
         return 1.0
 
-    def change(self, n_columns: int) -> RowChange:
-        """Return a box in the picked columns."""
+    origin: ClassVar = None
+
+    def check(self, n_cells: int, n_columns: int) -> None:
+        """Refuse columns that are not picked for each cell, or not there."""
+        if len(self.columns) != n_cells:
+            raise InvalidInput(f"columns are picked for {len(self.columns)} cells; there are {n_cells}")
         if int(self.columns.max()) >= n_columns:
             raise InvalidInput(f"column {int(self.columns.max())} is picked; the table has {n_columns}")
+
+    def change(self, n_columns: int) -> RowChange:  # noqa: ARG002 - as many for any table
+        """Return a box in the picked columns."""
         return RowChange(STEPS, int(self.columns.shape[1]))
 
     def exact_totals(self, partition: Partition, chunk: Chunk, metric: Metric) -> Integers:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ from shoal.errors import InvalidInput
 from shoal.queries import kernels
 from shoal.queries.kernels import relative as relative_kernels
 from shoal.queries.partitions.cells import Columns, Labels, Metric, Partition
-from shoal.queries.statistics.aggregates import RowChange, exact_weighted
+from shoal.queries.statistics.aggregates import RowChange, check_anchors, exact_weighted
 
 _LEAST = 16
 """Steps of the least radius: finer ones would leave the lattice."""
@@ -63,6 +63,12 @@ class Relative:
             if reaches.shape != anchors.shape[:1]:
                 raise InvalidInput(f"one reach for each of {len(anchors)} cells is wanted")
             object.__setattr__(self, "reaches", reaches)
+
+    origin: ClassVar = None  # sums are in radii
+
+    def check(self, n_cells: int, n_columns: int) -> None:
+        """Refuse anchors that are not one for each cell."""
+        check_anchors(self.anchors, n_cells, n_columns)
 
     @property
     def unit(self) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,11 @@ _HELD = 2**23
 @dataclass(frozen=True)
 class Squares:
     """The row itself and 2 x^2 - 1 of each of its columns, which lies in [-1, 1] as x does."""
+
+    origin: ClassVar = None
+
+    def check(self, n_cells: int, n_columns: int) -> None:
+        """Refuse nothing: it fits any cells."""
 
     @property
     def unit(self) -> float:
@@ -58,6 +64,12 @@ class Outer:
     """
 
     of: Offset
+
+    origin: ClassVar = None
+
+    def check(self, n_cells: int, n_columns: int) -> None:
+        """As of the offset."""
+        self.of.check(n_cells, n_columns)
 
     @property
     def unit(self) -> float:
