@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from shoal._typing import Array, Integers
-
-_POINTS = 2**11
+from shoal.postprocess.search_loops import two_nearest
 
 
 def nearest_centre(points: Array, centres: Array) -> Integers:
@@ -17,10 +16,8 @@ def nearest_centre(points: Array, centres: Array) -> Integers:
     >>> nearest_centre(np.array([[0.1], [0.9]]), np.array([[0.0], [1.0]]))
     array([0, 1])
     """
-    lengths, found = (centres**2).sum(axis=1), np.empty(len(points), dtype=np.int64)
-    for start in range(0, len(points), _POINTS):  # |x - c|^2 without |x|^2, which is the same for all centres
-        block = points[start : start + _POINTS]
-        found[start : start + _POINTS] = (lengths - 2 * block @ centres.T).argmin(axis=1)
+    found, n = np.empty(len(points), dtype=np.int64), len(points)
+    two_nearest()(np.ascontiguousarray(points.T), centres, found, np.empty(n), np.empty(n))
     return found
 
 
