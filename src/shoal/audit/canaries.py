@@ -12,12 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal._typing import Array
 from shoal.domain.domain import Neighbours
 from shoal.errors import InvalidInput
-
-Rows = npt.NDArray[np.float64]
 
 BOUNDS = (-1.0, 1.0)
 # Little work and few questions: a run is cheap, and the whole budget goes to where the row shows.
@@ -71,11 +69,11 @@ class Canary:
         return {**claim, "n_clusters": self.n_clusters, **SMALL, **self.how}
 
 
-def _at(*point: float, n: int = 1) -> Rows:
+def _at(*point: float, n: int = 1) -> Array:
     return np.tile(np.array(point, dtype=np.float64), (n, 1))
 
 
-def _plus(rows: Rows, *point: float) -> Rows:
+def _plus(rows: Array, *point: float) -> Array:
     return np.vstack([rows, _at(*point)])
 
 
@@ -192,7 +190,7 @@ def person(_: float) -> Canary:
     """Beyond the list: a person with many more rows than are charged for."""
     import pyarrow as pa
 
-    def table(names: list[str], rows: Rows) -> Any:
+    def table(names: list[str], rows: Array) -> Any:
         return pa.table({"who": names, "x": rows[:, 0], "y": rows[:, 1]})
 
     crowd, others = _at(-0.5, -0.5, n=5), [f"person {i}" for i in range(5)]

@@ -10,20 +10,18 @@ from fractions import Fraction
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from scipy import optimize, stats
 
+from shoal._typing import Array, Integers
 from shoal.accounting import budget_of
 from shoal.audit.exact import ExactLoss
 from shoal.audit.laws import LEVEL, Check, LawAudit
-from shoal.audit.sights import Floats
 from shoal.domain import Unit
 from shoal.mechanisms import Entropy, SystemEntropy
 from shoal.queries.laws.choices import ChoiceLaw, design_choice
 from shoal.queries.losses.cluster_cost import WIDTH
 
-Steps: TypeAlias = npt.NDArray[np.int64]
-Chooser: TypeAlias = Callable[[Entropy, Steps], Steps]
+Chooser: TypeAlias = Callable[[Entropy, Integers], Integers]
 
 # Cells in which fewer are expected are joined.
 RARE = 10
@@ -31,7 +29,7 @@ RARE = 10
 
 def audit_choice(
     law: ChoiceLaw,
-    losses: Steps,
+    losses: Integers,
     chooser: Chooser | None = None,
     *,
     draws: int = 1000,
@@ -72,7 +70,7 @@ def audit_choice(
     return LawAudit(law.describe(), measured, charged, law.currency, draws, tuple(checks), level)
 
 
-def _all_probabilities(law: ChoiceLaw, losses: Steps, factor: float = 1.0) -> Floats:
+def _all_probabilities(law: ChoiceLaw, losses: Integers, factor: float = 1.0) -> Array:
     sharper = replace(law, rate=Fraction(factor) * law.rate)
     found = []
     for outcome in itertools.permutations(range(len(losses)), law.n):
@@ -84,7 +82,7 @@ def _all_probabilities(law: ChoiceLaw, losses: Steps, factor: float = 1.0) -> Fl
     return np.array(found)
 
 
-def _chi_square(counts: Floats, probabilities: Floats) -> float:
+def _chi_square(counts: Array, probabilities: Array) -> float:
     expected = probabilities * counts.sum()
     rare = expected < RARE
     observed = np.append(counts[~rare], counts[rare].sum())
@@ -93,7 +91,7 @@ def _chi_square(counts: Floats, probabilities: Floats) -> float:
     return float(stats.chi2.sf(statistic, max(1, len(wanted) - 1)))
 
 
-def _sharpness(law: ChoiceLaw, losses: Steps, counts: Floats) -> float:
+def _sharpness(law: ChoiceLaw, losses: Integers, counts: Array) -> float:
     """Return how many times the rate the choices look like: the most likely factor."""
 
     def unlikely(log_factor: float) -> float:

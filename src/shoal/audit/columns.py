@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shoal._typing import Array
 from shoal.audit.runs import Runs
-from shoal.audit.sights import Floats, Part
+from shoal.audit.sights import Part
 
 # Shoal's lattice; see shoal.domain.lattice.
 GRID_BITS = 20
@@ -33,8 +34,8 @@ class Column:
     """
 
     name: str
-    here: Floats
-    there: Floats
+    here: Array
+    there: Array
     is_text: bool = False
     from_run: int = 0
 
@@ -63,7 +64,7 @@ def columns_of(here: Runs, there: Runs, learn_from: int) -> list[Column]:
     return found
 
 
-def _absent(part: Part, runs: Runs) -> Floats:
+def _absent(part: Part, runs: Runs) -> Array:
     return np.full((runs.n, *part.shape), np.nan)
 
 
@@ -79,7 +80,7 @@ def _layouts(here: Runs, there: Runs) -> Column:
     return Column("shape of the output", sides[0], sides[1], is_text=True)
 
 
-def _coordinates(part: Part, here: Floats, there: Floats) -> Iterator[Column]:
+def _coordinates(part: Part, here: Array, there: Array) -> Iterator[Column]:
     for index in np.ndindex(*part.shape):
         name = part.path + (f"[{', '.join(map(str, index))}]" if index else "")
         yield Column(name, here[:, *index], there[:, *index], part.is_text)
@@ -102,7 +103,7 @@ def _different(columns: list[Column]) -> list[Column]:
     return list(kept.values())
 
 
-def lowest_bit(values: Floats) -> Floats:
+def lowest_bit(values: Array) -> Array:
     """Return the exponent of the lowest bit that is set: 3 for 8.0, -1 for 2.5; NaN for 0 and NaN.
 
     Noise made of floating-point numbers has a grain that depends on what it was added to.

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 
+from shoal._typing import Array, Booleans, Integers
 from shoal.audit.columns import Column
-from shoal.audit.sights import Floats
 
 Kind: TypeAlias = Literal["is at least", "is at most", "is exactly", "is not", "is missing", "is not missing"]
-Counts: TypeAlias = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,10 +41,10 @@ class Event:
         return (here, there) if self.here_first else (there, here)
 
     @property
-    def _sides(self) -> tuple[Floats, Floats]:
+    def _sides(self) -> tuple[Array, Array]:
         return self.column.here, self.column.there
 
-    def _holds(self, values: Floats) -> npt.NDArray[np.bool_]:
+    def _holds(self, values: Array) -> Booleans:
         match self.kind:
             case "is at least":
                 return np.greater_equal(values, self.value)
@@ -71,7 +69,7 @@ class Event:
         return f"{what} {self.value:.6g}"
 
 
-def lower_bound(hits: Counts, n: int, alpha: float) -> Floats:
+def lower_bound(hits: Integers, n: int, alpha: float) -> Array:
     """Return Clopper and Pearson's lower bound on a probability, exceeded by chance with at most `alpha`.
 
     Examples
@@ -83,7 +81,7 @@ def lower_bound(hits: Counts, n: int, alpha: float) -> Floats:
     return np.where(hits > 0, special.betaincinv(safe, n - safe + 1, alpha), 0.0)
 
 
-def upper_bound(hits: Counts, n: int, alpha: float) -> Floats:
+def upper_bound(hits: Integers, n: int, alpha: float) -> Array:
     """Return Clopper and Pearson's upper bound on a probability.
 
     Examples
@@ -119,7 +117,7 @@ class Scores:
         object.__setattr__(self, "_least", least)
         object.__setattr__(self, "_most", np.log(upper_bound(counts, self.n, alpha)))
 
-    def __call__(self, likelier: Counts, other: Counts) -> Floats:
+    def __call__(self, likelier: Integers, other: Integers) -> Array:
         """Return ln((p_low - delta) / p'_high)."""
         return np.asarray(self._least[likelier] - self._most[other])  # type: ignore[attr-defined]
 
@@ -143,7 +141,7 @@ def _best_of(column: Column, half: int, scores: Scores) -> tuple[Event | None, f
     lost = (int(np.isnan(here).sum()), int(np.isnan(there).sum()))
     if np.isnan(values[-1]):
         values, one, other = values[:-1], one[:-1], other[:-1]
-    families: list[tuple[Kind, Floats, Counts, Counts]] = [
+    families: list[tuple[Kind, Array, Integers, Integers]] = [
         ("is exactly", values, one, other),
         ("is not", values, n - one, n - other),
         ("is missing", np.array([np.nan]), np.array([lost[0]]), np.array([lost[1]])),

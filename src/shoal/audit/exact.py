@@ -13,16 +13,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal._typing import Integers
 from shoal.accounting import budget_of
 from shoal.accounting.budget import Currency
 from shoal.domain import Unit
 from shoal.errors import LatticeTooCoarse
 from shoal.queries.laws.noise import BALL_NOISES, PURE, Noise, NoiseLaw, design, noises_for
 from shoal.queries.statistics.aggregates import RowChange
-
-Steps = npt.NDArray[np.int64]
 
 # Small bodies of every kind that a row statistic declares.
 CHANGES = (
@@ -96,7 +94,7 @@ def pure_loss(law: NoiseLaw, change: RowChange, unit: Unit | None = None) -> flo
     outputs = _cube(reach, change.dimension)
     without = law.log_pmf(outputs)
 
-    def loss(shift: Steps) -> float:
+    def loss(shift: Integers) -> float:
         return float(np.abs(law.log_pmf(outputs - who.max_rows * shift) - without).max())
 
     rows = list(changes_of_one_row(change))
@@ -124,7 +122,7 @@ def renyi_loss(law: NoiseLaw, change: RowChange) -> float:
     return worst
 
 
-def _cube(reach: int, dimension: int) -> Steps:
+def _cube(reach: int, dimension: int) -> Integers:
     axes = [np.arange(-reach, reach + 1)] * dimension
     return np.stack([g.ravel() for g in np.meshgrid(*axes)], axis=1)
 

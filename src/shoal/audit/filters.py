@@ -12,13 +12,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
+from shoal._typing import Array, Integers
 from shoal.audit.laws import LEVEL, Check, LawAudit
-from shoal.audit.sights import Floats
 from shoal.mechanisms import Entropy, SystemEntropy, laplace_log_pmf
 from shoal.queries.questions.occupied import Occupied, draw
 
-Steps: TypeAlias = npt.NDArray[np.int64]
-Filter: TypeAlias = Callable[[Occupied, int, Fraction, int, Entropy], tuple[Steps, Steps]]
+Filter: TypeAlias = Callable[[Occupied, int, Fraction, int, Entropy], tuple[Integers, Integers]]
 
 # A few cells, two of them occupied, with a threshold that either may miss.
 N_CELLS = 6
@@ -79,7 +78,7 @@ def audit_filter(
     return LawAudit("filtered histogram", measured, float(rate), "epsilon", draws, checks, level)
 
 
-def _fit(values: Steps, exact: int, rate: Fraction, threshold: int) -> float:
+def _fit(values: Integers, exact: int, rate: Fraction, threshold: int) -> float:
     far = threshold + exact + math.ceil(40 / float(rate))
     noise = np.arange(-far, far + 1)
     chance = np.exp(laplace_log_pmf(noise, rate))
@@ -98,7 +97,7 @@ def _fit(values: Steps, exact: int, rate: Fraction, threshold: int) -> float:
 
 
 def _independence(kept: npt.NDArray[np.bool_]) -> float:
-    flags: Floats = kept - kept.mean(axis=0)
+    flags: Array = kept - kept.mean(axis=0)
     spread = np.maximum(flags.std(axis=0), 1e-12)
     pairs = list(itertools.combinations(range(kept.shape[1]), 2))
     worst = max(abs(float((flags[:, i] * flags[:, j]).mean() / (spread[i] * spread[j]))) for i, j in pairs)

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from shoal._typing import Array
 from shoal.audit.laws import LEVEL, LawAudit, audit_draws
 from shoal.audit.recorded import recorded
-from shoal.audit.sights import Fit, Floats
+from shoal.audit.sights import Fit
 from shoal.errors import InvalidInput
 from shoal.queries import ReplayCurator, Transcript
 from shoal.queries.laws.noise import NoiseLaw
@@ -18,7 +19,7 @@ from shoal.queries.laws.noise import NoiseLaw
 _FAR = 30
 
 
-def noise_in_answers(transcript: Transcript) -> list[tuple[NoiseLaw, Floats]]:
+def noise_in_answers(transcript: Transcript) -> list[tuple[NoiseLaw, Array]]:
     """Return the law that each answer was charged for and the integer noise in it.
 
     Parameters
@@ -27,7 +28,7 @@ def noise_in_answers(transcript: Transcript) -> list[tuple[NoiseLaw, Floats]]:
         Of a run on an empty table.
     """
     curator = ReplayCurator(transcript)
-    found: list[tuple[NoiseLaw, Floats]] = []
+    found: list[tuple[NoiseLaw, Array]] = []
     for entry in transcript:
         law = curator.law(entry.question)
         found += entry.question.noise_in(entry.answer, law, curator.terms)
@@ -60,7 +61,7 @@ def audit_answers(
     fits: noise in 200 answers, charged 1 epsilon, measured ... draws)
     """
     fit, empty = Fit(estimator), np.zeros((0, n_columns))
-    by_law: dict[NoiseLaw, list[Floats]] = defaultdict(list)
+    by_law: dict[NoiseLaw, list[Array]] = defaultdict(list)
     answers, charged = 0, 0.0
     for i in range(fits):
         transcript = recorded(fit.quietly(empty, None if seed is None else seed + i)).transcript

@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy import stats
 
+from shoal._typing import Array
 from shoal.accounting import budget_of
-from shoal.audit.sights import Floats
 from shoal.audit.uniforms import loss_factor, uniforms
 from shoal.domain import STEPS, Unit
 from shoal.errors import InvalidInput
@@ -135,7 +135,7 @@ def audit_law(
 
 
 def audit_draws(
-    groups: list[tuple[NoiseLaw, Floats]], what: str, charged: float, level: float = LEVEL
+    groups: list[tuple[NoiseLaw, Array]], what: str, charged: float, level: float = LEVEL
 ) -> LawAudit:
     """Test noise that was drawn elsewhere, under one law or several."""
     return _audit(what, groups, charged, groups[0][0].currency, check_noise(groups), level)
@@ -143,7 +143,7 @@ def audit_draws(
 
 def _audit(
     what: str,
-    groups: list[tuple[NoiseLaw, Floats]],
+    groups: list[tuple[NoiseLaw, Array]],
     charged: float,
     currency: str,
     checks: list[Check],
@@ -155,12 +155,12 @@ def _audit(
     return LawAudit(what, measured, charged, currency, sum(len(n) for _, n in groups), tuple(checks), level)
 
 
-def check_noise(groups: list[tuple[NoiseLaw, Floats]]) -> list[Check]:
+def check_noise(groups: list[tuple[NoiseLaw, Array]]) -> list[Check]:
     """Test noise of several laws together: the right law makes all of them uniform and independent."""
     whole = all(np.array_equal(noise, np.rint(noise)) for _, noise in groups)
     found = [Check("is whole numbers", float(whole)), Check("is never the same twice", _twice(groups))]
     rng = np.random.default_rng(_PLACES)
-    alike: dict[int, list[Floats]] = {}
+    alike: dict[int, list[Array]] = {}
     for law, noise in groups:
         u = uniforms(law, noise, rng)
         alike.setdefault(u.shape[1], []).append(u)
@@ -171,7 +171,7 @@ def check_noise(groups: list[tuple[NoiseLaw, Floats]]) -> list[Check]:
     return found
 
 
-def _check_uniform(u: Floats) -> Iterator[Check]:
+def _check_uniform(u: Array) -> Iterator[Check]:
     n, columns = u.shape
     laws = [float(stats.kstest(u[:, i], "uniform").pvalue) for i in range(columns)]
     odd = int(np.argmin(laws))
@@ -193,7 +193,7 @@ def _p_of(correlation: float, n: int, tries: int) -> float:
     return min(1.0, tries * 2 * float(stats.norm.sf(correlation * math.sqrt(n))))
 
 
-def _twice(groups: list[tuple[NoiseLaw, Floats]]) -> float:
+def _twice(groups: list[tuple[NoiseLaw, Array]]) -> float:
     # Only on lattices so fine that a vector coming twice cannot be chance.
     chance, repeated = 0.0, False
     for law, noise in groups:

@@ -15,7 +15,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from shoal.audit.sights import Floats, Layout, Part, Statistics, look
+from shoal._typing import Array
+from shoal.audit.sights import Layout, Part, Statistics, look
 from shoal.errors import InvalidInput, ShoalError
 from shoal.sources.rows import available_cores
 
@@ -30,14 +31,14 @@ class Runs:
     """What was seen of many runs: a matrix for each layout that occurred, and the runs it belongs to."""
 
     n: int
-    layouts: dict[Layout, tuple[list[int], list[Floats]]] = field(
+    layouts: dict[Layout, tuple[list[int], list[Array]]] = field(
         default_factory=lambda: defaultdict(lambda: ([], []))
     )
     texts: dict[float, str] = field(default_factory=dict)
 
-    def arrays(self) -> dict[Part, Floats]:
+    def arrays(self) -> dict[Part, Array]:
         """Return, for each part, an array with one row a run; runs without that part hold NaN."""
-        found: dict[Part, Floats] = {}
+        found: dict[Part, Array] = {}
         for layout, (runs, rows) in self.layouts.items():
             matrix, start = np.stack(rows), 0
             for part in layout:
@@ -59,11 +60,11 @@ class _Batch:
     seeds: list[int | None]
 
 
-_Seen: TypeAlias = tuple[int, list[tuple[int, Layout, Floats]], dict[float, str]]
+_Seen: TypeAlias = tuple[int, list[tuple[int, Layout, Array]], dict[float, str]]
 
 
 def _watch(mechanism: Mechanism, table: Any, batch: _Batch, statistics: Statistics) -> _Seen:
-    seen: list[tuple[int, Layout, Floats]] = []
+    seen: list[tuple[int, Layout, Array]] = []
     texts: dict[float, str] = {}
     known: dict[Layout, Layout] = {}  # one object for equal layouts, so that a message holds it once
     for i, seed in enumerate(batch.seeds, batch.start):

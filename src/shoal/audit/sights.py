@@ -25,7 +25,6 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 Path: TypeAlias = str
 
 # Beyond this many numbers an array is shown by a sample and its sums.

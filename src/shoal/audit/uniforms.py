@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.audit.sights import Floats
+from shoal._typing import Array
 from shoal.queries.laws.noise import NoiseLaw
 
 
-def uniforms(law: NoiseLaw, noise: Floats, rng: np.random.Generator) -> Floats:
+def uniforms(law: NoiseLaw, noise: Array, rng: np.random.Generator) -> Array:
     """Return uniform numbers, one row a draw; a box or a cylinder has one column more than coordinates.
 
     Parameters
@@ -39,7 +39,7 @@ def uniforms(law: NoiseLaw, noise: Floats, rng: np.random.Generator) -> Floats:
     return np.concatenate([block.uniforms(part, rng) for block, part in parts], axis=1)
 
 
-def sharpness(law: NoiseLaw, noise: Floats) -> Floats:
+def sharpness(law: NoiseLaw, noise: Array) -> Array:
     """Return, for each coordinate or box, how much smaller the noise is than its law says: 1 if it is not.
 
     Examples
@@ -55,7 +55,7 @@ def sharpness(law: NoiseLaw, noise: Floats) -> Floats:
     return np.concatenate([block.sharpness(part) for block, part in parts])
 
 
-def loss_factor(law: NoiseLaw, noise: Floats) -> float:
+def loss_factor(law: NoiseLaw, noise: Array) -> float:
     """Return how many times as much as its law noise of this size would lose."""
     weights = [weight for block in law.blocks for weight in block.sharpness_weights]
     return float(np.average(sharpness(law, noise), weights=weights))

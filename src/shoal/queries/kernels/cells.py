@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from shoal._typing import Columns, Integers, Labels
 from shoal.domain import STEPS
 from shoal.errors import InvalidInput
 from shoal.queries.kernels import dispatch, reference
-from shoal.queries.kernels.reference import Columns, Integers, Labels
 
 
 def accumulate(values: npt.NDArray[np.int32], labels: Labels, n_cells: int) -> Integers:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from shoal._typing import Array, Columns, Integers, Labels
 from shoal.domain import STEPS
 from shoal.queries.kernels import dispatch, reference
-from shoal.queries.kernels.reference import Columns, Floats, Integers, Labels
 
 
 def set_costs(
     columns: Columns,
     sets: Integers,
-    metric: Floats | None,
+    metric: Array | None,
     scale: float,
     width: int,
     shares: Labels | None,
@@ -56,8 +56,8 @@ def cell_costs(
     labels: Labels,
     candidates: Integers,
     anchors: Integers,
-    metric: Floats | None,
-    scales: Floats,
+    metric: Array | None,
+    scales: Array,
     width: int,
     shares: Labels | None,
 ) -> Integers:

@@ -10,9 +10,9 @@ from types import ModuleType
 
 import numpy as np
 
+from shoal._typing import Array, Columns, Integers, Labels
 from shoal.domain import STEPS
 from shoal.errors import InvalidInput
-from shoal.queries.kernels.reference import Columns, Floats, Integers, Labels
 
 LONGEST = 2**30
 """Largest radius or width: products with them then fit the kernels' integers."""
@@ -54,7 +54,7 @@ def points(points: Integers, columns: Columns) -> Integers:
     return steps
 
 
-def weights(metric: Floats | None, columns: Columns) -> Floats | None:
+def weights(metric: Array | None, columns: Columns) -> Array | None:
     """Check the weights of a metric, where there is one."""
     if metric is None:
         return None

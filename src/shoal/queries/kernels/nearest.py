@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from shoal._typing import Array, Columns, Integers, Labels
 from shoal.domain import STEPS
 from shoal.queries.kernels import dispatch, reference
-from shoal.queries.kernels.reference import Columns, Floats, Integers, Labels
 
 
-def assign(columns: Columns, centres: Integers, metric: Floats | None = None) -> Labels:
+def assign(columns: Columns, centres: Integers, metric: Array | None = None) -> Labels:
     """Label each row with its exact nearest centre, ties to the lowest index.
 
     Parameters
@@ -44,7 +44,7 @@ def assign(columns: Columns, centres: Integers, metric: Floats | None = None) ->
 
 
 def assign_sums(
-    columns: Columns, centres: Integers, metric: Floats | None = None
+    columns: Columns, centres: Integers, metric: Array | None = None
 ) -> tuple[Integers, Integers]:
     """Assign as `assign` does and add up the rows of each centre, without keeping labels.
 
@@ -69,7 +69,7 @@ def assign_sums(
     return (flat[:, :d] * STEPS).astype(np.int64), flat[:, d].astype(np.int64)
 
 
-def _sweep(columns: Columns, centres: Integers, metric: Floats | None, kept: Labels, totals: Floats) -> None:
+def _sweep(columns: Columns, centres: Integers, metric: Array | None, kept: Labels, totals: Array) -> None:
     """Assign a chunk; fill `kept` with labels and `totals` with sums and counts, each unless empty."""
     k, d = centres.shape
     rows = _block_rows(d, k)

@@ -10,12 +10,8 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from shoal._typing import Array, Columns, Integers, Labels
 from shoal.domain import STEPS
-
-Floats = npt.NDArray[np.float64]
-Columns = npt.NDArray[np.float32]
-Labels = npt.NDArray[np.int32]
-Integers = npt.NDArray[np.int64]
 
 _ROWS = 8192
 _PANEL = 2048
@@ -30,7 +26,7 @@ def _steps(columns: Columns) -> Integers:
     return (columns * np.float32(STEPS)).astype(np.int64)
 
 
-def assign(columns: Columns, centres: Integers, metric: Floats | None = None) -> Labels:
+def assign(columns: Columns, centres: Integers, metric: Array | None = None) -> Labels:
     """Label each row with its nearest centre, ties to the lowest index; see `shoal.queries.kernels`."""
     labels = np.empty(columns.shape[1], dtype=np.int32)
     for rows in _blocks(columns.shape[1]):
@@ -42,7 +38,7 @@ def assign(columns: Columns, centres: Integers, metric: Floats | None = None) ->
     return labels
 
 
-def _scores(block: Floats, centres: Integers) -> Integers:
+def _scores(block: Array, centres: Integers) -> Integers:
     """Return |c|^2 - 2 x.c in whole lattice steps: |x - c|^2 but for a term that all centres share."""
     scores = np.repeat((centres * centres).sum(axis=1)[:, np.newaxis], block.shape[1], axis=1)
     for start in range(0, len(block), _PANEL):
@@ -52,7 +48,7 @@ def _scores(block: Floats, centres: Integers) -> Integers:
     return scores
 
 
-def _weighted(block: Floats, centres: Integers, metric: Floats) -> Floats:
+def _weighted(block: Array, centres: Integers, metric: Array) -> Array:
     """Return weighted distances; the order of operations is part of the result."""
     distances = np.zeros((len(centres), block.shape[1]))
     for values, points, weight in zip(block, centres.T, metric, strict=True):
@@ -61,7 +57,7 @@ def _weighted(block: Floats, centres: Integers, metric: Floats) -> Floats:
     return distances
 
 
-def project(columns: Columns, matrix: Floats) -> Columns:
+def project(columns: Columns, matrix: Array) -> Columns:
     """Return the products of each row with the rows of a matrix, clipped and rounded toward zero."""
     # Exact, whatever order a library adds in: lattice products below 2^13 in all.
     image = np.clip(matrix @ columns.astype(np.float64), -1.0, 1.0)
@@ -70,7 +66,7 @@ def project(columns: Columns, matrix: Floats) -> Columns:
 
 
 def assign_sums(
-    columns: Columns, centres: Integers, metric: Floats | None = None
+    columns: Columns, centres: Integers, metric: Array | None = None
 ) -> tuple[Integers, Integers]:
     """Return the sum, in lattice steps, and the count of each centre's rows."""
     labels = assign(columns, centres, metric)
@@ -150,7 +146,7 @@ def products(values: npt.NDArray[np.int32], width: int) -> npt.NDArray[np.int32]
 def set_costs(
     columns: Columns,
     sets: Integers,
-    metric: Floats,
+    metric: Array,
     scale: float,
     width: int,
     shares: Labels | None,
@@ -173,8 +169,8 @@ def cell_costs(
     labels: Labels,
     candidates: Integers,
     anchors: Integers,
-    metric: Floats,
-    scales: Floats,
+    metric: Array,
+    scales: Array,
     width: int,
     shares: Labels | None,
 ) -> Integers:
@@ -200,7 +196,7 @@ def swap_costs(
     columns: Columns,
     centres: Integers,
     candidates: Integers,
-    metric: Floats,
+    metric: Array,
     scale: float,
     width: int,
     shares: Labels | None,
@@ -211,7 +207,7 @@ def swap_costs(
     for rows in _blocks(columns.shape[1]):
         block = columns[:, rows].astype(np.float64)
 
-        def lost(points: Integers, block: Floats = block, rows: slice = rows) -> Integers:
+        def lost(points: Integers, block: Array = block, rows: slice = rows) -> Integers:
             gaps = _weighted(block, points, metric)
             losses = np.minimum((gaps if squared else np.sqrt(gaps)) * scale, width).astype(np.int64)
             return losses if shares is None else losses * shares[rows] // STEPS

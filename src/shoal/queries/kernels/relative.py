@@ -7,10 +7,10 @@ from types import ModuleType
 import numpy as np
 import numpy.typing as npt
 
+from shoal._typing import Array, Columns, Integers, Labels
 from shoal.domain import STEPS
 from shoal.errors import InvalidInput
 from shoal.queries.kernels import dispatch
-from shoal.queries.kernels.reference import Columns, Floats, Integers, Labels
 
 FARTHEST = 16
 """Radii that an offset is followed before it is cut to the ball: squares then fit 64 bits."""
@@ -73,7 +73,7 @@ def relative_reach(
 
 
 def relative_cost(
-    columns: Columns, labels: Labels, anchors: Integers, reaches: Integers, metric: Floats | None
+    columns: Columns, labels: Labels, anchors: Integers, reaches: Integers, metric: Array | None
 ) -> npt.NDArray[np.int32]:
     """Return trunc(2^21 min(|x - a|^2 / reach^2, 1)) - 2^20 for each row, by operations in a fixed order."""
     columns, labels, anchors, _ = _checked(columns, labels, anchors, anchors)

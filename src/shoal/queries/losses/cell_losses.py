@@ -11,12 +11,12 @@ from typing import Protocol
 
 import numpy as np
 
-from shoal._typing import Array, Integers
+from shoal._typing import Array, Integers, Metric
 from shoal.domain import STEPS, Chunk, to_steps
 from shoal.errors import InvalidInput
 from shoal.queries import kernels
 from shoal.queries.losses.cluster_cost import WIDTH
-from shoal.queries.partitions.cells import Metric, Partition
+from shoal.queries.partitions.cells import Partition
 
 
 class CellLoss(Protocol):

@@ -12,11 +12,10 @@ from typing import Protocol
 
 import numpy as np
 
-from shoal._typing import Array, Integers
+from shoal._typing import Array, Integers, Metric
 from shoal.domain import STEPS, Chunk, to_steps
 from shoal.errors import InvalidInput
 from shoal.queries import kernels
-from shoal.queries.partitions.cells import Metric
 
 WIDTH = 2**20
 """The most that one row adds to a loss. Sums of 2^43 rows fit an int64."""

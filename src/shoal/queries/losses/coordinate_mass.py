@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal._typing import Array, Integers
+from shoal._typing import Array, Integers, Labels, Metric
 from shoal.domain import STEPS, Chunk, to_steps
 from shoal.errors import InvalidInput
 from shoal.queries import kernels
 from shoal.queries.losses.cluster_cost import WIDTH
-from shoal.queries.partitions.cells import Labels, Metric, Partition
+from shoal.queries.partitions.cells import Partition
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,12 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal._typing import Integers
+from shoal._typing import Integers, Metric
 from shoal.domain import STEPS, Chunk
 from shoal.errors import InvalidInput
 from shoal.queries.losses.cluster_cost import WIDTH
 from shoal.queries.losses.windows import HeldLoss, cell_of, summed_area
-from shoal.queries.partitions.cells import Metric
 
 
 @dataclass(frozen=True)

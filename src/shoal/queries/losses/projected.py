@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from shoal._typing import Integers
+from shoal._typing import Integers, Metric
 from shoal.domain import Chunk
 from shoal.errors import InvalidInput
 from shoal.queries.losses.cluster_cost import Loss
 from shoal.queries.losses.windows import HeldLoss
-from shoal.queries.partitions.cells import Metric
 from shoal.queries.partitions.projections import Projection
 
 

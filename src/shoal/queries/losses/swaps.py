@@ -7,12 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from shoal._typing import Array, Integers
+from shoal._typing import Array, Columns, Integers, Metric
 from shoal.domain import STEPS, Chunk, to_steps
 from shoal.errors import InvalidInput
 from shoal.queries.kernels import dispatch, reference
 from shoal.queries.losses.cluster_cost import WIDTH
-from shoal.queries.partitions.cells import Columns, Metric
 
 
 @dataclass(frozen=True, eq=False)

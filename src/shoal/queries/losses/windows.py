@@ -14,11 +14,10 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from shoal._typing import Integers
+from shoal._typing import Integers, Metric
 from shoal.domain import STEPS, Chunk, Unit
 from shoal.errors import InvalidInput
 from shoal.queries.losses.cluster_cost import WIDTH
-from shoal.queries.partitions.cells import Metric
 from shoal.queries.partitions.region import Region
 
 MOST_WINDOWS = 2**16

@@ -9,13 +9,10 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from shoal._typing import Columns, Labels, Metric
 from shoal.domain import STEPS, to_steps
 from shoal.errors import InvalidInput
 from shoal.queries import kernels
-
-Columns = npt.NDArray[np.float32]
-Labels = npt.NDArray[np.int32]
-Metric = npt.NDArray[np.float64] | None
 
 MOST_CELLS = 2**62
 """Grids of more cells have no 64-bit keys."""

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal._typing import Array, Integers
+from shoal._typing import Array, Columns, Integers, Labels, Metric
 from shoal.domain import STEPS, to_steps
 from shoal.errors import InvalidInput
-from shoal.queries.partitions.cells import MOST_CELLS, Columns, Labels, Metric
+from shoal.queries.partitions.cells import MOST_CELLS
 
 # Half as wide as the domain at every level, down to two steps of the lattice.
 MOST_LEVELS = 20

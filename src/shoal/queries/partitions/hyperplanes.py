@@ -8,10 +8,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from shoal._typing import Integers
+from shoal._typing import Columns, Integers, Labels, Metric
 from shoal.errors import InvalidInput
 from shoal.queries import kernels
-from shoal.queries.partitions.cells import Columns, Labels, Metric
 
 NO_CUT = 2**63 - 1
 """Fills the lines of cells that have fewer cuts than others: no row lies beyond it."""

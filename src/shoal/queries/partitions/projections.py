@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from shoal._typing import Array
+from shoal._typing import Array, Columns, Labels, Metric
 from shoal.domain import STEPS, to_steps
 from shoal.errors import InvalidInput
 from shoal.queries.kernels import dispatch, reference
-from shoal.queries.partitions.cells import Columns, Keyed, Labels, Metric, Partition
+from shoal.queries.partitions.cells import Keyed, Partition
 
 # Products of two lattice values are multiples of 2^-40: up to this they add up exactly in 53 bits.
 _MOST = 2**13

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from shoal._typing import Integers
+from shoal._typing import Columns, Integers, Labels, Metric
 from shoal.domain import STEPS
 from shoal.errors import InvalidInput
-from shoal.queries.partitions.cells import Columns, Labels, Metric
 
 
 @dataclass(frozen=True)

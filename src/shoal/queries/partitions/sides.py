@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from shoal._typing import Columns, Labels, Metric
 from shoal.domain.side import SIDES
-from shoal.queries.partitions.cells import Columns, Grid, Labels, Metric
+from shoal.queries.partitions.cells import Grid
 
 
 @dataclass(frozen=True)

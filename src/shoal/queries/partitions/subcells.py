@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from shoal._typing import Columns, Labels, Metric
 from shoal.domain import STEPS, to_steps
 from shoal.errors import InvalidInput
 from shoal.queries import kernels
-from shoal.queries.partitions.cells import Columns, Labels, Metric
 
 
 @dataclass(frozen=True, eq=False)

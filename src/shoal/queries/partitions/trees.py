@@ -11,11 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from shoal._typing import Integers
+from shoal._typing import Columns, Integers, Labels, Metric
 from shoal.domain import STEPS, Chunk
 from shoal.errors import InvalidInput
 from shoal.queries.kernels.relative import node_cells, tree_keys
-from shoal.queries.partitions.cells import Columns, Labels, Metric
 
 MOST_LEVELS = 62
 """Keys have 64 bits."""

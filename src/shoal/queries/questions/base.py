@@ -14,14 +14,13 @@ from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
-from shoal._typing import Array, Integers
+from shoal._typing import Array, Integers, Metric
 from shoal.accounting import Budget, Charge, round_down
 from shoal.accounting.budget import Currency
 from shoal.domain import STEPS, Chunk, Domain, Unit
 from shoal.errors import InvalidBudget
 from shoal.mechanisms import Entropy
 from shoal.queries.laws.noise import Noise, NoiseLaw, design
-from shoal.queries.partitions.cells import Metric
 from shoal.queries.questions.answers import NoisyRatios
 from shoal.queries.statistics.aggregates import RowChange, RowStat
 

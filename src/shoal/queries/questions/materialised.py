@@ -9,11 +9,11 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from shoal._typing import Integers
+from shoal._typing import Integers, Metric
 from shoal.domain import STEPS, Chunk, Domain
 from shoal.errors import InvalidInput
 from shoal.mechanisms import Entropy, uniform_below
-from shoal.queries.partitions.cells import Grid, Metric
+from shoal.queries.partitions.cells import Grid
 from shoal.queries.questions.base import Source
 from shoal.queries.statistics.aggregates import exact_count
 

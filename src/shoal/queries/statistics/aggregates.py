@@ -15,11 +15,11 @@ from typing import ClassVar, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from shoal._typing import Array, Integers
+from shoal._typing import Array, Columns, Integers, Labels, Metric
 from shoal.domain import STEPS, Chunk, to_steps
 from shoal.errors import InvalidInput
 from shoal.queries import kernels
-from shoal.queries.partitions.cells import Columns, Labels, Metric, Partition, Voronoi
+from shoal.queries.partitions.cells import Partition, Voronoi
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal._typing import Integers
+from shoal._typing import Integers, Metric
 from shoal.domain import STEPS, Chunk
 from shoal.errors import InvalidInput
-from shoal.queries.partitions.cells import Metric, Partition
+from shoal.queries.partitions.cells import Partition
 from shoal.queries.statistics.aggregates import RowChange, exact_weighted
 
 

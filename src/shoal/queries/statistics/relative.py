@@ -13,12 +13,12 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from shoal._typing import Integers
+from shoal._typing import Columns, Integers, Labels, Metric
 from shoal.domain import STEPS, Chunk, to_steps
 from shoal.errors import InvalidInput
 from shoal.queries import kernels
 from shoal.queries.kernels import relative as relative_kernels
-from shoal.queries.partitions.cells import Columns, Labels, Metric, Partition
+from shoal.queries.partitions.cells import Partition
 from shoal.queries.statistics.aggregates import RowChange, check_anchors, exact_weighted
 
 _LEAST = 16

@@ -8,10 +8,10 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from shoal._typing import Integers
+from shoal._typing import Integers, Metric
 from shoal.domain import STEPS, Chunk
 from shoal.queries import kernels
-from shoal.queries.partitions.cells import Metric, Partition
+from shoal.queries.partitions.cells import Partition
 from shoal.queries.statistics.aggregates import Offset, RowChange, exact_weighted
 
 # Numbers held at a time while products are summed.
