@@ -42,7 +42,7 @@ if TYPE_CHECKING:  # the same names as in `__all__`, for type checkers; a test c
         TreeKMeans,
         explain,
     )
-    from shoal.release import Certificate, CoresetRelease, Release, SynopsisRelease, load, verify
+    from shoal.release import Certificate, CoresetRelease, Release, SynopsisRelease, load, sign, verify
     from shoal.sources import FileTable
 
 __version__ = "0.2.0.dev0"
@@ -82,6 +82,7 @@ __all__ = [
     "audit",
     "explain",
     "load",
+    "sign",
     "verify",
 ]
 

@@ -16,7 +16,13 @@ BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("page", "least"),
-    [("tutorial.md", 6), ("how-to/pipelines.md", 1), ("how-to/coreset.md", 4), ("how-to/columns.md", 1)],
+    [
+        ("tutorial.md", 6),
+        ("how-to/pipelines.md", 1),
+        ("how-to/coreset.md", 4),
+        ("how-to/columns.md", 1),
+        ("how-to/releases.md", 4),
+    ],
 )
 def test_page_runs(page, least, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

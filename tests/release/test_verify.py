@@ -191,7 +191,7 @@ def test_another_format_is_named(folder):
     (folder / MANIFEST).write_text(dumps({**manifest, "format": 9}))
     verdict = verify(folder)
     assert "format" in verdict.failed
-    assert "format 9; this Shoal reads 1 to 3" in str(verdict)
+    assert "format 9; this Shoal reads 1 to 4" in str(verdict)
 
 
 # --- Somebody who brings the manifest up to date.

@@ -16,6 +16,9 @@ _COMMANDS = {
     "explain": ("shoal.cli.explain:explain", "Say what a fit would spend and how accurate it should be."),
     "show": ("shoal.cli.show:show", "Show a release."),
     "verify": ("shoal.cli.show:verify", "Check that a release is whole and its charges add up."),
+    "plot": ("shoal.cli.plot:plot", "Draw the groups of a release."),
+    "certificate": ("shoal.cli.certificate:certificate", "Write the certificate of a release as a page."),
+    "sign": ("shoal.cli.certificate:sign", "Sign a release with your own key."),
     "ask": (
         "shoal.cli.ask:ask",
         "Ask a released synopsis or coreset for groups, counts or synthetic rows, for free.",

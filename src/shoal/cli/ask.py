@@ -13,14 +13,25 @@ from shoal.reporting.console import command, say, write_json
 
 @command()
 @click.argument("synopsis", type=click.Path(path_type=Path))
-@click.option("--k", type=int, help="Find this many groups.")
+@click.option("--k", type=int, multiple=True, help="Find this many groups; several times for several.")
+@click.option(
+    "--save",
+    type=click.Path(path_type=Path),
+    help="Folder to write the synopsis to again, with the groups for each --k; must not exist.",
+)
 @click.option(
     "--box", multiple=True, help="Count the rows of a box: name=low:high once a column, others unlimited."
 )
 @click.option("--sample", type=int, help="Draw this many synthetic rows; needs --out.")
 @click.option("--out", type=click.Path(path_type=Path), help="CSV file for the synthetic rows.")
 def ask(
-    synopsis: Path, k: int | None, box: tuple[str, ...], sample: int | None, out: Path | None, as_json: bool
+    synopsis: Path,
+    k: tuple[int, ...],
+    save: Path | None,
+    box: tuple[str, ...],
+    sample: int | None,
+    out: Path | None,
+    as_json: bool,
 ) -> None:
     """Ask a SYNOPSIS (`shoal fit --synopsis`) for groups, for the rows of a box, or for synthetic rows.
 
@@ -31,7 +42,7 @@ def ask(
     from shoal.errors import InvalidInput
     from shoal.release import CoresetRelease, SynopsisRelease, load
 
-    if k is None and not box and sample is None:
+    if not k and not box and sample is None:
         raise InvalidInput("ask for something: --k 5, --box name=low:high or --sample 1000 --out rows.csv")
     if (sample is None) != (out is None):
         raise InvalidInput("--sample and --out go together: say how many synthetic rows, and where to")
@@ -43,8 +54,14 @@ def ask(
     if not isinstance(release, SynopsisRelease | CoresetRelease):
         raise InvalidInput(f"{synopsis} holds groups, not a synopsis; make one with: shoal fit --synopsis")
     found: dict[str, Any] = {}
-    if k is not None:
-        found["groups"] = _groups(release, k)
+    if save is not None and not (k and isinstance(release, SynopsisRelease)):
+        raise InvalidInput("--save keeps groups (--k) beside the synopsis that they were found on")
+    several = {str(one): _groups(release, one) for one in k}
+    if several:
+        found["groups"] = several[str(k[0])] if len(k) == 1 else several
+    if save is not None and isinstance(release, SynopsisRelease):
+        release.save(save, groups=k)
+        found["saved"] = str(save)
     if box and isinstance(release, SynopsisRelease):
         found["rows"], found["standard_error"] = release.count(*_ends(release, box))
     if sample is not None and out is not None:
@@ -53,7 +70,7 @@ def ask(
     if as_json:
         write_json(found)
     else:
-        _print(release, found)
+        _print(release, found, several)
 
 
 def _groups(release: Any, k: int) -> list[dict[str, Any]]:
@@ -77,24 +94,24 @@ def _write(release: Any, n: int, out: Path) -> None:
     import pyarrow as pa
     import pyarrow.csv
 
-    rows = release.sample(n)
-    columns = dict(zip(release.names, map(pa.array, rows.T), strict=True))
-    pa.csv.write_csv(pa.table(columns), str(out))
+    pa.csv.write_csv(release.sample(n, like="pyarrow"), str(out))
 
 
-def _print(release: Any, found: dict[str, Any]) -> None:
+def _print(release: Any, found: dict[str, Any], several: dict[str, Any]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    if "groups" in found:
-        table = Table(title="Groups found on the released counts", title_justify="left")
+    for k, groups in several.items():
+        table = Table(title=f"{k} groups found on the released counts", title_justify="left")
         for name in ("group", *release.names, "size"):
             table.add_column(name, justify="right")
-        for i, group in enumerate(found["groups"]):
+        for i, group in enumerate(groups):
             centre = [f"{value:.6g}" for value in group["centre"].values()]
             table.add_row(str(i), *centre, f"{max(group['size'], 0):,.0f}")
         Console().print(table)
     if "rows" in found:
         click.echo(f"{found['rows']:,.0f} ± {found['standard_error']:.2g} rows in the box")
+    if "saved" in found:
+        say(f"written to {found['saved']}, with the groups")
     if "sample" in found:
         say(f"synthetic rows written to {found['sample']}")

@@ -22,8 +22,8 @@ def predict(release: Path, table: str, out: Path, as_json: bool, **reading: Any)
     The labels are about single rows: for the data holder's own use, not for release.
     """
     from shoal.errors import InvalidInput
-    from shoal.estimators.labels import label
     from shoal.release import Release, load
+    from shoal.release.labels import label
 
     if out.exists():
         raise InvalidInput(f"the output file {out} exists; give another name, or move it away first")

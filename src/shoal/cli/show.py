@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -91,21 +90,13 @@ def print_groups(release: Any, console: Any) -> None:
     import numpy as np
 
     title = "Groups (± is the noise of the last answer, for this grouping)"
-    header = ["group", *release.names, "size"]
-    for table in tables(title, header, [_told(release, i) for i in range(len(release.sizes))], console.width):
+    header, lines = release.told()
+    for table in tables(title, header, lines, console.width):
         console.print(table)
     if (release.merged_into != np.arange(len(release.sizes))).any():
         console.print("= marks groups that noise cannot tell apart: they have one centre, their sizes add up")
     for doubt in release.doubts:
         console.print(f"doubt: {doubt.text}", highlight=False)
-
-
-def _told(release: Any, i: int) -> list[str]:
-    """Return what is printed of one group: its number, its centre column by column, its size."""
-    same = "" if release.merged_into[i] == i else f" = {release.merged_into[i]}"
-    known = zip(release.centres[i], release.centre_sd[i], strict=True)
-    centre = [f"{c:.6g} ± {s:.2g}" if isfinite(s) else f"{c:.6g} ± ?" for c, s in known]
-    return [f"{i}{same}", *centre, f"{max(release.sizes[i], 0):,.0f} ± {release.size_sd:.2g}"]
 
 
 def tables(title: str, header: list[str], lines: list[list[str]], width: int) -> Iterator[Any]:
@@ -146,21 +137,18 @@ def tables(title: str, header: list[str], lines: list[list[str]], width: int) ->
 
 @command()
 @_FOLDER
-def verify(release: Path, as_json: bool) -> None:
+@click.option("--signed-by", help="A public key (PEM) or its fingerprint: the release must be signed by it.")
+def verify(release: Path, signed_by: str | None, as_json: bool) -> None:
     """Check that a RELEASE is whole: hashes, charges and results recomputed from its transcript.
 
-    This shows integrity, not authorship: anybody can make a release that verifies.
+    This shows integrity. Whose it is shows only a signature (`shoal sign`) by a key that you know: anybody
+    can make a release that verifies.
     """
     from shoal.release import verify as check
 
-    verdict = check(release)
+    verdict = check(release, signed_by=signed_by)
     if as_json:
-        write_json(
-            {
-                "ok": verdict.ok,
-                "checks": [{"name": c.name, "ok": c.ok, "detail": c.detail} for c in verdict.checks],
-            }
-        )
+        write_json(verdict.to_dict())
     else:
         click.echo(str(verdict))
     raise SystemExit(0 if verdict.ok else 1)

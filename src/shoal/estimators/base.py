@@ -17,9 +17,9 @@ from shoal.algorithms import Algorithm, Clustering
 from shoal.domain import Chunk, Domain
 from shoal.errors import ExactScore, MostlyNoise
 from shoal.estimators.fitting import PrivateEstimator
-from shoal.estimators.labels import cells_of
 from shoal.queries import Transcript, Voronoi
 from shoal.release import Release
+from shoal.release.labels import cells_of
 from shoal.sources import open_like
 
 _said_exact = False

@@ -5,6 +5,7 @@ from shoal.release.coreset import CoresetRelease
 from shoal.release.folder import check_free
 from shoal.release.loading import load
 from shoal.release.release import Release
+from shoal.release.signing import sign
 from shoal.release.synopsis import SynopsisRelease
 from shoal.release.trust import Intervals
 from shoal.release.verify import Check, Verification, verify
@@ -19,5 +20,6 @@ __all__ = [
     "Verification",
     "check_free",
     "load",
+    "sign",
     "verify",
 ]

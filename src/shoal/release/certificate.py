@@ -233,6 +233,24 @@ class Certificate:
         ]
         return "\n".join(lines)
 
+    def to_html(self, **about: str) -> str:
+        """Return one page that a data protection officer can read and file.
+
+        Parameters
+        ----------
+        **about
+            What you say of the release: `title`, `table`, `purpose`, `contact`, `date` (today, if not given)
+            and `fingerprint`.
+        """
+        from shoal.release.html import About, certificate_page
+
+        return certificate_page(self, About(**about))
+
+    def _repr_html_(self) -> str:
+        from shoal.release.html import certificate_html
+
+        return certificate_html(self)
+
     def clipped_lines(self) -> list[str]:
         """Say of each column how many cells were missing or clipped; nothing if that was not paid for."""
         return [

@@ -203,6 +203,14 @@ class CoresetRelease(PlacesRelease):
             for i, (point, weight) in enumerate(zip(self.points, self.weights, strict=True))
         ]
 
+    def _repr_html_(self) -> str:
+        from shoal.release.html import places_html
+
+        heaviest = (-self.weights).argsort(kind="stable")
+        lines = [[*(f"{v:.6g}" for v in self.points[i]), f"{self.weights[i]:,.0f}"] for i in heaviest]
+        what = f"{len(self.weights)} weighted points that stand for all rows, heaviest first."
+        return places_html(what, [*self.names, "weight"], lines, self.certificate)
+
     def __repr__(self) -> str:
         tables = "" if len(self.parts) == 1 else f", {len(self.parts)} tables"
         budget = self.parts[0].transcript.budget.describe()

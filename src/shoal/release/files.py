@@ -52,7 +52,7 @@ def to_files(release: Release) -> dict[str, bytes]:
     points = to_geojson(release.domain, release.centres, rows, NOISE_ALONE)
     texts = {
         SUMMARY: dumps(_summary(release)),
-        TABLE: _csv(rows),
+        TABLE: to_csv(rows),
         TRANSCRIPT: dumps(transcript),
         CERTIFICATE: dumps(release.certificate.to_dict()),
         TEXT: f"{release.certificate}\n",
@@ -213,7 +213,8 @@ def _stated(name: str) -> tuple[str, str, str]:
     return f"{name}_noise_sd", f"{name}_noise_low", f"{name}_noise_high"
 
 
-def _csv(rows: list[dict[str, Any]]) -> str:
+def to_csv(rows: list[dict[str, Any]]) -> str:
+    """Return rows of the same entries as a table."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(rows[0])

@@ -20,6 +20,7 @@ FORMAT = 4
 Older ones are read too: `formats.py`."""
 
 MANIFEST = "manifest.json"
+SIGNATURE = "signature.json"  # of the manifest, so not listed in it
 _NOTE = (
     "Hashes show that no file was changed, not who wrote them. Publish the SHA-256 of this file through "
     "another channel if readers should know that the release is yours."
@@ -119,7 +120,7 @@ def read_manifest(folder: Path) -> dict[str, str]:
 def check_listing(folder: Path, hashes: Mapping[str, str]) -> str:
     """Check that nothing lies beside the files of a release; hidden files, which systems leave, may."""
     found = {entry.name for entry in folder.iterdir() if not entry.name.startswith(".")}
-    if strange := sorted(found - {*hashes, MANIFEST}):
+    if strange := sorted(found - {*hashes, MANIFEST, SIGNATURE}):
         raise InvalidRelease(f"{MANIFEST} does not list {', '.join(strange)}")
     return f"{len(hashes)} files, and no others"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,8 @@ from shoal.release.certificate import NOISE_ALONE, Certificate, column_names
 from shoal.release.files import from_files, to_files
 from shoal.release.folder import write_folder
 from shoal.release.formats import read_release
+from shoal.release.labels import label
+from shoal.release.told import Told, told
 from shoal.release.trust import Doubt, Intervals, doubts, intervals_of
 
 
@@ -145,6 +148,43 @@ class Release:
             Where it was saved.
         """
         return cls(**from_files(read_release(folder)))
+
+    def predict(self, X: Any) -> Integers:
+        """Return the nearest centre of each row. The labels are for the data holder's own use.
+
+        Parameters
+        ----------
+        X : array-like, data frame, path or FileTable
+            Rows with the columns that were clustered; others are passed over.
+        """
+        return np.concatenate(list(label(self, X)))
+
+    def plot(self, **how: Any) -> Any:
+        """Draw the groups: on a map where two columns are longitude and latitude, else column by column.
+
+        Parameters
+        ----------
+        **how
+            As for :func:`shoal.release.plotting.plot_groups`: `title`, and `columns` to choose.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Save it with ``savefig``. Needs the extra `plot`.
+        """
+        from shoal.release.plotting import plot_groups
+
+        return plot_groups(self, **how)
+
+    def told(self) -> Told:
+        """Return the groups as a person reads them: rounded to their errors, times as dates."""
+        errors = self.centre_sd, self.sizes, self.size_sd, self.merged_into
+        return told(self.domain, self.centres, *errors)
+
+    def _repr_html_(self) -> str:
+        from shoal.release.html import release_html
+
+        return release_html(self)
 
     def __repr__(self) -> str:
         k, budget = len(self.sizes), self.transcript.budget.describe()

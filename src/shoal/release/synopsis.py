@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,16 +19,20 @@ from shoal.errors import InvalidInput, InvalidRelease
 from shoal.queries import Transcript
 from shoal.queries.gate.codec import Arrays, from_plain, plain
 from shoal.release.certificate import Certificate
-from shoal.release.files import ARRAYS, CERTIFICATE, SYNOPSIS, TEXT, TRANSCRIPT, read_npz, write_npz
+from shoal.release.files import ARRAYS, CERTIFICATE, SYNOPSIS, TEXT, TRANSCRIPT, read_npz, to_csv, write_npz
 from shoal.release.folder import FORMAT, dumps, loads, write_folder
 from shoal.release.formats import read_release
-from shoal.release.places import PlacesRelease, run_again, whole_number
+from shoal.release.geojson import to_geojson
+from shoal.release.places import PlacesRelease, framed, run_again, whole_number
 
 _NOTE = (
     "Noisy counts of rows in boxes over the bounds. release.npz holds them: counts; cells, the flat places "
     "(first column slowest) of the cells of a grid that were kept or stand out, where not all are; lower and "
     "upper, the corners of the boxes of a tree."
 )
+GROUPS_FREE = "groups found on released counts, which cost nothing more"
+# Numbers of groups that are saved with a synopsis; a file that names more would take long to check.
+_MOST_SAVED = 100
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,6 +47,8 @@ class SynopsisRelease(PlacesRelease):
         What is guaranteed.
     transcript : Transcript
         Every question and noisy answer.
+    groups : tuple of int
+        How many groups were found and saved with it, once or several times.
 
     Examples
     --------
@@ -60,6 +67,7 @@ class SynopsisRelease(PlacesRelease):
     synopsis: BoxCounts
     certificate: Certificate
     transcript: Transcript
+    groups: tuple[int, ...] = ()
 
     @property
     def _places(self) -> BoxCounts:
@@ -91,8 +99,8 @@ class SynopsisRelease(PlacesRelease):
             raise InvalidInput(f"{name} is {end.tolist()}: a box has no missing ends; use infinite ones")
         return end
 
-    def sample(self, n: int, rng: int | np.random.Generator | None = None) -> Array:
-        """Draw synthetic rows in the table's own units.
+    def sample(self, n: int, rng: int | np.random.Generator | None = None, *, like: Any = None) -> Any:
+        """Draw synthetic rows in the table's own units, as a frame with the names of the columns.
 
         Columns are continuous: one of categories or whole numbers gets values in between.
 
@@ -102,19 +110,28 @@ class SynopsisRelease(PlacesRelease):
             How many.
         rng : int or numpy Generator, optional
             To draw the same ones again.
+        like : str, optional
+            "pandas", "polars", "pyarrow" or "numpy" (an array without names); the first of these that is
+            installed, if not given. Where the columns have no names, an array.
         """
         points = self.synopsis.sample(whole_number(n, "n", least=0), np.random.default_rng(rng))
-        return self.domain.decode(points)
+        return framed(self.domain.decode(points), self.domain.names, like)
 
-    def save(self, folder: str | os.PathLike[str]) -> None:
+    def save(self, folder: str | os.PathLike[str], *, groups: Sequence[int] | None = None) -> None:
         """Write the synopsis into a new folder, whole or not at all; :func:`shoal.verify` checks it.
 
         Parameters
         ----------
         folder : path
             It must not exist yet.
+        groups : sequence of int, optional
+            Also write groups found on it, for each of these numbers: `groups-5.csv`, and `groups-5.geojson`
+            where columns are longitude and latitude.
         """
-        write_folder(folder, synopsis_files(self))
+        found = self
+        if groups is not None:
+            found = replace(self, groups=tuple(dict.fromkeys(whole_number(k, "groups") for k in groups)))
+        write_folder(folder, synopsis_files(found))
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> SynopsisRelease:
@@ -126,6 +143,16 @@ class SynopsisRelease(PlacesRelease):
             Where it was saved.
         """
         return synopsis_from_files(read_release(folder))
+
+    def _repr_html_(self) -> str:
+        from shoal.release.html import places_html
+
+        held, bounds = self.synopsis, self.domain.bounds
+        counted = f"a count ± {held.sd:.2g}, about {held.rows:,.0f} rows in all"
+        what = f"Noisy counts of rows in {held.describe()}: {counted}."
+        columns = zip(self.names, bounds.lower, bounds.upper, strict=True)
+        lines = [[name, f"{low:.6g}", f"{high:.6g}"] for name, low, high in columns]
+        return places_html(what, ["column", "from", "to"], lines, self.certificate)
 
     def __repr__(self) -> str:
         held, all_cells, kind = self.synopsis.n_held, self.synopsis.n_cells, self.synopsis.facts()["kind"]
@@ -148,6 +175,7 @@ def synopsis_files(release: SynopsisRelease) -> dict[str, bytes]:
         "rows": held.rows,
         "rows_sd": held.rows_sd,
         "schema": plain(release.domain),
+        **({"groups": list(release.groups)} if release.groups else {}),
     }
     texts = {
         SYNOPSIS: dumps(summary),
@@ -155,6 +183,11 @@ def synopsis_files(release: SynopsisRelease) -> dict[str, bytes]:
         CERTIFICATE: dumps(release.certificate.to_dict()),
         TEXT: f"{release.certificate}\n",
     }
+    for k in release.groups:
+        rows = (found := release.kmeans(k)).records()
+        texts[f"groups-{k}.csv"] = to_csv(rows)
+        if (points := to_geojson(release.domain, found.centres, rows, GROUPS_FREE)) is not None:
+            texts[f"groups-{k}.geojson"] = dumps(points)
     return {ARRAYS: write_npz({**held.arrays(), **stored}), **{n: text.encode() for n, text in texts.items()}}
 
 
@@ -171,7 +204,11 @@ def synopsis_from_files(files: Mapping[str, bytes]) -> SynopsisRelease:
     transcript: Transcript = from_plain(Transcript, loads(files[TRANSCRIPT], TRANSCRIPT), arrays)
     kind = lookup(certificate.algorithm, SYNOPSES).algorithm
     algorithm: MakesSynopsis = from_plain(kind, certificate.parameters)
-    return SynopsisRelease(run_again(algorithm, transcript), certificate, transcript)
+    saved = loads(files[SYNOPSIS], SYNOPSIS).get("groups", [])
+    if not isinstance(saved, list) or len(saved) > _MOST_SAVED:
+        raise InvalidRelease(f"{SYNOPSIS} does not say for which numbers of groups there are files")
+    groups = tuple(whole_number(k, f"groups in {SYNOPSIS}") for k in saved)
+    return SynopsisRelease(run_again(algorithm, transcript), certificate, transcript, groups)
 
 
 def _scaled(domain: Domain, low: Array, high: Array) -> tuple[Array, Array]:

@@ -22,14 +22,27 @@ from shoal.release.checks import (
 )
 from shoal.release.coreset import CoresetRelease, coreset_from_files
 from shoal.release.files import CORESET, NAMES, SYNOPSIS, from_files
-from shoal.release.folder import MANIFEST, check_format, check_hash, check_listing, read_file, read_manifest
+from shoal.release.folder import (
+    MANIFEST,
+    SIGNATURE,
+    check_format,
+    check_hash,
+    check_listing,
+    read_file,
+    read_manifest,
+)
 from shoal.release.formats import format_of, upgraded
 from shoal.release.release import Release
+from shoal.release.signing import check_signature
 from shoal.release.synopsis import SynopsisRelease, synopsis_from_files
 
 NOTE = (
     "This shows integrity, not authorship: the files are whole and fit together, but anyone can write files "
     "that do. Compare the fingerprint with one that its author published."
+)
+SIGNED = (
+    "The files are whole and fit together, and whoever holds the key signed them. Whose key it is, you must "
+    "know: compare its fingerprint with one that its holder published, or give signed_by."
 )
 
 
@@ -71,6 +84,11 @@ class Verification:
     fingerprint: str | None
 
     @property
+    def note(self) -> str:
+        """What was shown: integrity, and authorship too where a signature holds."""
+        return SIGNED if any(check.name == "signature" and check.ok for check in self.checks) else NOTE
+
+    @property
     def ok(self) -> bool:
         """Whether every check holds."""
         return bool(self.checks) and all(check.ok for check in self.checks)
@@ -83,7 +101,7 @@ class Verification:
     def to_dict(self) -> dict[str, Any]:
         """Return plain dictionaries, numbers and strings, ready for JSON."""
         checks = [{"name": c.name, "ok": c.ok, "detail": c.detail} for c in self.checks]
-        return {"ok": self.ok, "checks": checks, "fingerprint": self.fingerprint, "note": NOTE}
+        return {"ok": self.ok, "checks": checks, "fingerprint": self.fingerprint, "note": self.note}
 
     def __str__(self) -> str:
         width = max((len(check.name) for check in self.checks), default=0)
@@ -91,24 +109,28 @@ class Verification:
             f"{self.folder}: {'verified' if self.ok else 'NOT VERIFIED'}",
             *(f"  {'ok    ' if c.ok else 'FAILED'}  {c.name:<{width}}  {c.detail}" for c in self.checks),
             f"fingerprint: {self.fingerprint}",
-            NOTE,
+            self.note,
         ]
         return "\n".join(lines)
 
 
-def verify(folder: str | os.PathLike[str]) -> Verification:
+def verify(
+    folder: str | os.PathLike[str], *, signed_by: str | os.PathLike[str] | None = None
+) -> Verification:
     """Check a release from its files alone.
 
     Hashes are recomputed; every charge is recomputed from its question and must fit the budget; answers
     must have the shapes that the questions imply; the algorithm, run again on the recorded answers, must
     give exactly the centres and sizes; errors, intervals, certificate and all copies must follow from
-    these. It shows integrity, not authorship. Whatever is wrong with the files is a failed check, never an
-    exception.
+    these. It shows integrity, and authorship only where the release is signed. Whatever is wrong with the
+    files is a failed check, never an exception.
 
     Parameters
     ----------
     folder : path
         Where a release was saved.
+    signed_by : path or str, optional
+        A public key in PEM, or its fingerprint: the release must be signed by it.
 
     Returns
     -------
@@ -133,7 +155,7 @@ def verify(folder: str | os.PathLike[str]) -> Verification:
     path = Path(folder)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a replayed algorithm warns again of what its release says
-        checks = tuple(_checks(path))
+        checks = (*_checks(path), *_signature(path, signed_by))
     try:
         fingerprint = hashlib.sha256(read_file(path, MANIFEST)).hexdigest()
     except InvalidRelease:
@@ -174,6 +196,11 @@ def _checks(folder: Path) -> Iterator[Check]:
         if again is not None:
             yield _try("errors", check_errors, part, again)[0]
         yield _try(f"certificate{of}", check_certificate, part, written)[0]
+
+
+def _signature(folder: Path, signed_by: str | os.PathLike[str] | None) -> Iterator[Check]:
+    if signed_by is not None or (folder / SIGNATURE).is_file():
+        yield _try("signature", check_signature, folder, signed_by)[0]
 
 
 def _contents(files: dict[str, bytes]) -> Release | SynopsisRelease | CoresetRelease:

@@ -1,0 +1,44 @@
+"""`shoal plot`: a picture of what was released."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shoal.reporting.console import command, say, write_json
+
+
+@command()
+@click.argument("release", type=click.Path(path_type=Path))
+@click.option("--columns", help="Columns to draw, with commas between.")
+@click.option("--title", help="Above the picture.")
+@click.option("--k", type=int, help="Of a synopsis or a coreset: find this many groups and draw them.")
+@click.option("--out", type=click.Path(path_type=Path), help="PNG, SVG or PDF file to write; RELEASE.png.")
+def plot(
+    release: Path, columns: str | None, title: str | None, k: int | None, out: Path | None, as_json: bool
+) -> None:
+    """Draw the groups of a RELEASE: on a map where columns are longitude and latitude, else side by side."""
+    from shoal.errors import InvalidInput
+    from shoal.release import Release, load
+
+    out = out or Path(f"{release.resolve().name}.png")
+    if out.exists():
+        raise InvalidInput(f"the output file {out} exists; give another name, or move it away first")
+    if out.suffix not in (".png", ".svg", ".pdf"):
+        raise InvalidInput(f"the output file {out} must end in .png, .svg or .pdf")
+    found: Any = load(release)
+    if not isinstance(found, Release):
+        if k is None:
+            raise InvalidInput(f"{release} holds no groups; say how many to find: shoal plot {release} --k 5")
+        found = found.kmeans(k)
+    figure = found.plot(title=title, columns=None if columns is None else columns.split(","))
+    try:
+        figure.savefig(out, dpi=144)
+    except OSError as error:
+        raise InvalidInput(f"nothing can be written to {out}: {error.strerror}") from None
+    if as_json:
+        write_json({"out": str(out)})
+    else:
+        say(f"drawn to {out}")
