@@ -45,7 +45,7 @@ from shoal.errors import MostlyNoise
 
 ROWS = 300
 DELTA = 1e-6
-# A grid of so many cells a side is kept as the cells with many rows.
+# A grid of 2,500 cells per side is kept as the cells with many rows.
 SPARSE = 2500
 # Parameters that have no say in what is found, or only in how well: small ones, for speed.
 QUICK = {"n_starts": 2, "population": 20, "survivors": 4, "max_generations": 3, "max_clusters": 5}

@@ -79,7 +79,7 @@ class InfeasibleEpsilon(InvalidBudget):
 
 
 class InvalidBounds(InvalidInput):
-    """Bounds that are missing, reversed, not numbers, or not one pair a column."""
+    """Bounds that are missing, reversed, not numbers, or not one pair per column."""
 
 
 class InvalidRelease(InvalidInput):

@@ -15,7 +15,7 @@ from shoal.queries.partitions.hyperplanes import NO_CUT
     ("directions", "cuts", "says"),
     [
         ([[1, 2]], (), "0 levels"),
-        ([1, 2], ([[0]],), "one a level"),
+        ([1, 2], ([[0]],), "one per level"),
         ([[]], ([[0]],), "1 column"),
         ([[2**31, -(2**31) - 1]], ([[0]],), "add up"),
         ([[2**62, 2**62]], ([[0]],), "add up"),

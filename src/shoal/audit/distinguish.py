@@ -193,7 +193,7 @@ def _check_it_ran(both: tuple[Runs, Runs]) -> None:
 
 
 def epsilon_resolved(runs: int, confidence: float = 0.95) -> float:
-    """Return the largest lower bound that so many runs can prove: that of an event seen always and never.
+    """Return the largest lower bound that a number of runs can prove: that of an event seen always and never.
 
     Examples
     --------

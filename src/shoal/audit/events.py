@@ -94,7 +94,7 @@ def upper_bound(hits: Integers, n: int, alpha: float) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """The loss that so many hits in so many runs prove, looked up rather than computed.
+    """The loss that numbers of hits in n runs prove, looked up rather than computed.
 
     Parameters
     ----------

@@ -55,7 +55,7 @@ def audit_filter(
     fits: filtered histogram, charged 1 epsilon, measured ... 3000 draws)
     """
     source = entropy or SystemEntropy()
-    # One line a draw, one column a cell; below the threshold for a cell that was dropped.
+    # One line per draw, one column per cell; below the threshold for a cell that was dropped.
     values = np.full((draws, N_CELLS), threshold - 1, dtype=np.int64)
     in_order = True
     for i in range(draws):

@@ -15,7 +15,7 @@ from shoal.errors import InvalidInput
 from shoal.queries import ReplayCurator, Transcript
 from shoal.queries.laws.noise import NoiseLaw
 
-# Noise never reaches so many standard deviations.
+# Standard deviations: Laplace noise reaches them with probability exp(-42), and is never seen to.
 _FAR = 30
 
 

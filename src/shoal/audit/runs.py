@@ -37,7 +37,7 @@ class Runs:
     texts: dict[float, str] = field(default_factory=dict)
 
     def arrays(self) -> dict[Part, Array]:
-        """Return, for each part, an array with one row a run; runs without that part hold NaN."""
+        """Return, for each part, an array with one line per run; runs without that part hold NaN."""
         found: dict[Part, Array] = {}
         for layout, (runs, rows) in self.layouts.items():
             matrix, start = np.stack(rows), 0

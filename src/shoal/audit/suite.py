@@ -52,7 +52,7 @@ class Watch:
         """Hear that something was wrong with what was kept."""
 
     def advance(self, runs: int) -> None:
-        """Hear that so many more runs are done."""
+        """Hear how many more runs are done."""
 
     def finished(self, algorithm: str, epsilon: float, findings: Sequence[Finding]) -> None:
         """Hear what was found of an algorithm at one epsilon."""
@@ -215,7 +215,7 @@ def runs_in_a_minute(
 
 
 def power_of(runs: int, confidence: float, epsilons: Sequence[float]) -> str:
-    """Say what so many runs can show at most.
+    """Say what a number of runs can show at most.
 
     Examples
     --------
@@ -231,7 +231,7 @@ def power_of(runs: int, confidence: float, epsilons: Sequence[float]) -> str:
 
 
 def together(cases: int) -> float:
-    """Return the confidence of each of so many bounds with which all hold together.
+    """Return the confidence that each bound of a number of cases needs for all to hold together.
 
     In whole nines, so that one case more or less does not make all that was found before worthless.
 

@@ -14,7 +14,7 @@ from shoal.queries.laws.noise import NoiseLaw
 
 
 def uniforms(law: NoiseLaw, noise: Array, rng: np.random.Generator) -> Array:
-    """Return uniform numbers, one row a draw; a box or a cylinder has one column more than coordinates.
+    """Return uniform numbers, one line per draw; a box or a cylinder has one column more than coordinates.
 
     Parameters
     ----------

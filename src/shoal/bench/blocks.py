@@ -11,7 +11,7 @@ from shoal.release import CoresetRelease
 
 
 class BlockCoresets:
-    """Cut a table at random into blocks of about so many rows, and join the coresets of the blocks.
+    """Cut a table at random into blocks of about equal size, and join the coresets of the blocks.
 
     Every row draws its block by itself, and a block pays for its own number of rows. So a row more or less
     changes one block, and the blocks compose in parallel. The number of blocks is from the public size of

@@ -103,7 +103,7 @@ def overview(experiment: Experiment, results: Results, metric: Metric) -> Any:
 
 
 def matrix(experiment: Experiment, results: Results, metric: Metric) -> Any:
-    """Draw a panel for each value of what is varied: a line a table, a column a method, the best framed."""
+    """Draw a panel per value of what is varied: a line per table, a column per method, the best framed."""
     from matplotlib.colors import LogNorm
     from matplotlib.patches import Rectangle
 

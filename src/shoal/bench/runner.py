@@ -126,7 +126,7 @@ def _execute(works: list[Work], processes: int, limits: Limits, console: Console
 
 @contextmanager
 def pool_of(workers: int, threads: int | None, scratch: str) -> Iterator[ProcessPoolExecutor]:
-    """Open worker processes that use so many threads each; when interrupted, what they do is dropped."""
+    """Open worker processes with some threads each; when interrupted, what they do is dropped."""
     others = set(multiprocessing.active_children())
     # Spawned, never forked: a fork would copy threads' locks and the parent's memory.
     context = multiprocessing.get_context("spawn")

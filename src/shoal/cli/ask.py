@@ -20,7 +20,7 @@ from shoal.reporting.console import command, say, write_json
     help="Folder to write the synopsis to again, with the groups for each --k; must not exist.",
 )
 @click.option(
-    "--box", multiple=True, help="Count the rows of a box: name=low:high once a column, others unlimited."
+    "--box", multiple=True, help="Count the rows of a box: name=low:high once per column, others unlimited."
 )
 @click.option("--sample", type=int, help="Draw this many synthetic rows; needs --out.")
 @click.option("--out", type=click.Path(path_type=Path), help="CSV file for the synthetic rows.")

@@ -49,7 +49,7 @@ _OPTIONS = [
     click.option(
         "--bounds",
         multiple=True,
-        help="Public bounds: name=low:high once a column (or low..high, as for times: "
+        help="Public bounds: name=low:high once per column (or low..high, as for times: "
         "day=2024-01-01..2025-01-01; or name=boolean), low:high for all, or latlon. The columns that are "
         "named are clustered. Estimated privately if not given.",
     ),
@@ -85,7 +85,7 @@ _OPTIONS = [
     click.option(
         "--missing",
         multiple=True,
-        help="Where missing cells go: centre, drop or indicator; or name=indicator once a column.",
+        help="Where missing cells go: centre, drop or indicator; or name=indicator once per column.",
     ),
     click.option(
         "--count-clipped",
@@ -297,7 +297,7 @@ def _named(what: str) -> Callable[[str], tuple[str, str]]:
     def read(entry: str) -> tuple[str, str]:
         name, _, text = entry.rpartition("=")
         if not name:
-            raise InvalidInput(f"{what} {entry!r} have no column; write name=... once a column")
+            raise InvalidInput(f"{what} {entry!r} have no column; write name=... once per column")
         return name, text
 
     return read

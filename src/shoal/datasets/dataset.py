@@ -27,7 +27,7 @@ class Dataset:
     names : tuple of str
         Column names.
     bounds : (lower, upper)
-        Two arrays with one entry a column, as an estimator's `bounds` takes them.
+        Two arrays with one entry per column, as an estimator's `bounds` takes them.
     bounds_source : str
         Where the bounds come from. "NOT public" says that a bound was rounded from the rows, which is fine
         for a benchmark and a leak anywhere else.

@@ -15,7 +15,7 @@ from shoal.errors import InvalidBounds
 BoundsLike: TypeAlias = str | tuple[Any, Any] | Sequence[Any] | Mapping[str, Any]
 
 _HOW = (
-    "give bounds=(lower, upper) as two numbers or two arrays with one entry a column, "
+    "give bounds=(lower, upper) as two numbers or two arrays with one entry per column, "
     "or a mapping {column name: (lower, upper)}"
 )
 
@@ -30,7 +30,7 @@ class Bounds:
     Parameters
     ----------
     lower, upper : tuple of float
-        One entry a column, ``lower[i] <= upper[i]``. Equal entries make a constant column; (-inf, inf)
+        One entry per column, ``lower[i] <= upper[i]``. Equal entries make a constant column; (-inf, inf)
         says that the bounds of a column are not known yet.
     source : str
         Where the bounds came from; the certificate repeats it.
@@ -134,8 +134,8 @@ class Bounds:
         lower, upper = _pair(bounds, "the table")
         if n_columns == 2 and _could_be_pairs(bounds, lower, upper):
             raise InvalidBounds(
-                f"bounds {bounds!r} can be read in two ways: as (lower, upper) with an entry a column, or as "
-                "a pair for each of two columns; give a mapping {column name: (lower, upper)}, or "
+                f"bounds {bounds!r} can be read in two ways: as (lower, upper) with an entry per column, or "
+                "as a pair for each of two columns; give a mapping {column name: (lower, upper)}, or "
                 "([lower, lower], [upper, upper]) as a tuple of lists or arrays"
             )
         return cls(_column_values(lower, n_columns), _column_values(upper, n_columns))
@@ -185,7 +185,7 @@ def _pair(value: Any, what: str) -> tuple[Any, Any]:
 
 
 def _could_be_pairs(bounds: Any, lower: Any, upper: Any) -> bool:
-    """Say whether bounds of two columns look like a pair a column, and not as (lower, upper) is written.
+    """Say whether bounds of two columns look like a pair per column, and not as (lower, upper) is written.
 
     Two arrays, or a tuple of two lists, are (lower, upper). What would be a pair with its larger end
     first, or a column of one value, nobody meant as pairs.

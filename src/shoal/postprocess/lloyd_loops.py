@@ -33,7 +33,7 @@ def compiled(loop: Loop, plain: Loop) -> Loop:
 def sweep() -> Sweep:
     """Return the pass ``(points, weights, centres, sums, masses) -> cost``.
 
-    Points are (d, n), one line a column. Fills `sums` (k, d) and `masses` (k,) with the weighted sums and
+    Points are (d, n), one line per column. Fills `sums` (k, d) and `masses` (k,) with the weighted sums and
     weights of each centre's nearest points, and returns the weighted sum of squared distances.
     """
     return compiled(_sweep_loop, _sweep_numpy)

@@ -1,6 +1,6 @@
 """Loops of the search for centres of released points, compiled where numba is present.
 
-Points are (d, n), one line a column, so that every inner loop runs over a block of points of one column. As
+Points are (d, n), one line per column, so that every inner loop runs over a block of points of one column. As
 in `lloyd_loops`, there is no "fast math": a release is replayed to verify it.
 """
 
@@ -27,7 +27,7 @@ _BLOCK = 512
 def seed() -> Seed:
     """Return greedy k-means++: ``(points, weights, uniforms, centres) -> None``.
 
-    `uniforms` is (k, tries): for every centre so many candidates are drawn by weight times squared distance
+    `uniforms` is (k, tries): `tries` candidates are drawn for every centre by weight times squared distance
     to those before, and the one that lowers the cost most is taken. Weights are not negative, not all zero.
     """
     return compiled(_seed_loop, _seed_numpy)

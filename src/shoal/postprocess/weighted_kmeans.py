@@ -154,7 +154,7 @@ def lloyd(
     Parameters
     ----------
     columns : ndarray of shape (d, n)
-        Points, one line a column.
+        Points, one line per column.
     weights : ndarray of shape (n,)
         Weights of either sign.
     centres : ndarray of shape (k, d)
@@ -192,7 +192,7 @@ def plus_plus(columns: Array, weights: Array, n_clusters: int, rng: np.random.Ge
     Parameters
     ----------
     columns : ndarray of shape (d, n)
-        Points, one line a column.
+        Points, one line per column.
     weights : ndarray of shape (n,)
         Not negative, not all zero.
     n_clusters : int
@@ -236,7 +236,7 @@ def _swap(
     """Move one centre to where cost is high, the one that is missed least, and keep what is cheaper.
 
     What a swap changes is known at once from each point's two nearest centres. Where it promises nothing, a
-    few rounds of Lloyd may still make it pay: so many are tried as there is work for.
+    few rounds of Lloyd may still make it pay: as many swaps are tried as the work allows.
     """
     k, n = len(best.centres), len(mass)
     labels, first, second = np.empty(n, dtype=np.int64), np.empty(n), np.empty(n)

@@ -93,7 +93,7 @@ class SynopsisRelease(PlacesRelease):
         end = np.asarray(value, dtype=np.float64)
         if end.shape != (self.domain.n_columns,):
             raise InvalidInput(
-                f"{name} has shape {end.shape}; {self.domain.n_columns} numbers, one a column, are wanted"
+                f"{name} has shape {end.shape}; {self.domain.n_columns} numbers, one per column, are wanted"
             )
         if np.isnan(end).any():
             raise InvalidInput(f"{name} is {end.tolist()}: a box has no missing ends; use infinite ones")

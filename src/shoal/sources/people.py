@@ -1,6 +1,6 @@
-"""At most m rows a person, chosen by a keyed hash of the person and the row, never by position.
+"""At most m rows per person, chosen by a keyed hash of the person and the row, never by position.
 
-Which rows of a person are kept is a function of that person's own rows and of a key drawn once a fit. So a
+Which rows of a person are kept is a function of that person's own rows and of a key drawn once per fit. So a
 person who comes or goes changes at most m of the rows that are kept, and nobody else's.
 """
 
@@ -30,7 +30,7 @@ class Keeper:
     The m rows of a person with the smallest hashes are kept; rows with the same cells have the same hash, and
     it does not matter which of them is kept. A row can only be pushed out by smaller ones, so what was
     dropped never has to come back: the result does not depend on the order or on how the table was cut. It
-    holds a few hundred bytes a person and m places, whatever the number of rows. A row without a person is
+    holds a few hundred bytes per person and m places, whatever the number of rows. A row without a person is
     a person of its own.
 
     Parameters
@@ -38,7 +38,7 @@ class Keeper:
     max_rows : int
         The most rows of a person.
     key : int
-        Drawn once a fit; the same key keeps the same rows.
+        Drawn once per fit; the same key keeps the same rows.
     drop_incomplete : bool
         Whether rows with a missing cell are passed over, so that they do not use up a person's rows.
 

@@ -68,7 +68,7 @@ class Cells:
         return cls(tree, -nowhere, nowhere, np.array([n_rows]), np.array([np.inf]))
 
     def edges(self, direction: Direction, spread: float | None) -> Array:
-        """Return the places where slabs meet along a direction, one line a cell.
+        """Return the places where slabs meet along a direction, one line per cell.
 
         Parameters
         ----------

@@ -40,7 +40,7 @@ class Table:
     k : int, optional
         Groups to look for; the data set's own if not given.
     columns : int, optional
-        Only the first so many.
+        Take only this many, the first ones.
     bounds : (lower, upper), optional
         Other bounds than the data set's: those under which the stored figures of peers were taken.
     peer : str

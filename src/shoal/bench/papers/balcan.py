@@ -41,7 +41,7 @@ def _no_higher(expected: dict[str, float], slack: float = 0.1) -> Callable[[Resu
 
 
 def _faster(label: str, times: float, seconds: float) -> Callable[[Results], Verdict]:
-    """Check that a method takes at most so many seconds over so many times."""
+    """Check that a method is at least `times` faster than `seconds`."""
 
     def check(results: Results) -> Verdict:
         found = results.where(method=label).mean("seconds")

@@ -126,7 +126,7 @@ class Curator(ABC):
         Parameters
         ----------
         grid : Grid, optional
-            Move each row to the middle of its box, and keep only counts; powers of 2 a side.
+            Move each row to the middle of its box, and keep only counts; powers of 2 per side.
         """
         return self._turn(Hold(grid))
 

@@ -1,6 +1,6 @@
 """The inner loops of the gate: which centre is nearest, and integer sums by cell.
 
-A chunk of rows is a C-contiguous float32 array `columns` (d, n), one line a column of the table, every value
+A chunk of rows is a C-contiguous float32 array `columns` (d, n), a line per column of the table, every value
 a multiple of 2^-20 in [-1, 1]. Public points are int64 lattice steps. Results are exact integers, and a
 label is a function of its row and the public points alone: so sums do not depend on chunks, order or threads.
 

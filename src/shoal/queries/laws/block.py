@@ -118,7 +118,7 @@ class LawBlock(ABC):
 
     @abstractmethod
     def uniforms(self, noise: Array, rng: np.random.Generator) -> Array:
-        """Return what are independent uniform numbers if the noise has this law, one line a draw."""
+        """Return what are independent uniform numbers if the noise has this law, one line per draw."""
 
     @abstractmethod
     def sharpness(self, noise: Array) -> Array:

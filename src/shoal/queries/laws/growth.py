@@ -63,7 +63,7 @@ class GrowthLaw:
         entropy : Entropy
             Where noise comes from.
         exact : callable
-            Counts the rows of cells so many levels below boxes; asked as often as the tree is deep, which
+            Counts the rows of the cells some levels below boxes; asked as often as the tree is deep, which
             the tree itself tells.
         n_levels : int
             The most levels.

@@ -82,7 +82,7 @@ class NoiseLaw:
         return np.concatenate([block.draw(entropy, cells) for block in self.blocks], axis=1)
 
     def added(self, exact_totals: Integers, entropy: Entropy) -> Array:
-        """Add noise to exact totals, one line a cell."""
+        """Add noise to exact totals, one line per cell."""
         return np.asarray(exact_totals + self.draw(entropy, len(exact_totals)), dtype=np.float64)
 
     @property
@@ -110,7 +110,7 @@ class NoiseLaw:
         return np.asarray(np.sum([block.most_lost(part) for block, part in self.parts(shifts)], axis=0))
 
     def shift_loss(self, shift: Integers) -> float:
-        """Return the exact loss where totals are shifted by this much, one line a cell.
+        """Return the exact loss where totals are shifted by this much, one line per cell.
 
         Cells have independent noise.
         """

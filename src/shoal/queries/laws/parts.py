@@ -42,7 +42,7 @@ class PartsLaw:
         return np.array([float(law.sd[0]) for law in self.laws])[self.which]
 
     def added(self, exact_totals: Integers, sizes: Integers, entropy: Entropy) -> Array:
-        """Add noise to exact totals, one line a cell; `sizes` says how many are each node's."""
+        """Add noise to exact totals, one line per cell; `sizes` says how many are each node's."""
         blocks = [law.blocks[0] for law in self.laws]
         rates = [block.parameter for block in blocks]
         noise = type(blocks[0]).draw_each(entropy, rates, np.repeat(self.which, sizes))

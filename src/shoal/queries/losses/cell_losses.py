@@ -38,7 +38,7 @@ class CellLoss(Protocol):
         ...
 
     def exact_cell_losses(self, chunk: Chunk, metric: Metric) -> Integers:
-        """Return the exact losses of a chunk, one line a cell, one column a candidate."""
+        """Return the exact losses of a chunk, one line per cell, one column per candidate."""
         ...
 
     def describe(self) -> str:

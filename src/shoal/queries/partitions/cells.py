@@ -110,13 +110,13 @@ class Grid:
     def __post_init__(self) -> None:
         if any(m < 1 for m in self.shape):
             raise InvalidInput(
-                f"a grid of shape {self.shape} has an empty side; use at least 1 cell a column"
+                f"a grid of shape {self.shape} has an empty side; use at least 1 cell per column"
             )
         # A side of 2^31 times a coordinate of 2^21 steps stays in 64 bits, and so does a key.
         if self.n_cells > MOST_CELLS or max(self.shape, default=1) > 2**31:
             raise InvalidInput(
                 f"a grid of shape {self.shape} has {self.n_cells} cells; at most 2**62 are wanted, and at "
-                "most 2**31 a side"
+                "most 2**31 per side"
             )
 
     @classmethod
@@ -159,7 +159,7 @@ class Grid:
         return cells
 
     def places(self, keys: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Return the place of boxes along each column, one line a column.
+        """Return the place of boxes along each column, one line per column.
 
         Examples
         --------

@@ -50,7 +50,7 @@ class Hyperplanes:
         directions = np.ascontiguousarray(self.directions, dtype=np.int64)
         if directions.ndim != 2 or len(directions) != len(self.cuts) or not directions.shape[1]:
             raise InvalidInput(
-                f"directions of shape {directions.shape} for {len(self.cuts)} levels of cuts: one a level, "
+                f"directions of shape {directions.shape} for {len(self.cuts)} levels of cuts: one per level, "
                 "of at least 1 column, is wanted"
             )
         # In Python's integers: sums of large coefficients must not wrap round.

@@ -21,7 +21,7 @@ MOST_LEVELS = 62
 _COLUMN_BITS = STEPS.bit_length()  # a column has 2^21 + 1 lattice values; the last one joins its neighbour
 _ROWS = 2**14
 MOST_CELLS = 2**24
-"""Cells below nodes in one question: 128 MB a thread."""
+"""Cells below nodes in one question: 128 MB per thread."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,11 +127,11 @@ class Nodes:
         return len(self.starts)
 
     def ends(self, n_levels: int) -> Integers:
-        """Return the first key behind every box, in a tree of so many levels."""
+        """Return the first key behind every box, in a tree of `n_levels` levels."""
         return self.starts + np.left_shift(np.int64(1), n_levels - self.levels)
 
     def children(self, axes: tuple[int, ...], deeper: Integers) -> Nodes:
-        """Return the boxes that each is divided into by so many levels more, box by box."""
+        """Return the boxes that each is divided into by `deeper` levels more, box by box."""
         levels = np.repeat(self.levels + deeper, np.left_shift(1, deeper))
         place = np.concatenate([np.arange(1 << int(t), dtype=np.int64) for t in deeper])
         starts = np.repeat(self.starts, np.left_shift(1, deeper))
@@ -163,7 +163,7 @@ class Nodes:
 
 @dataclass(frozen=True, eq=False)
 class NodeCells:
-    """Cells so many levels below nodes, as the counting loop wants them: of keys no longer than needed."""
+    """Cells some levels below nodes, as the counting loop wants them: of keys no longer than needed."""
 
     axes: tuple[int, ...]
     starts: Integers
@@ -207,7 +207,7 @@ def check_axes(axes: tuple[int, ...], n_columns: int) -> None:
 def exact_tree_cells(
     axes: tuple[int, ...], active: Integers, level: int, deeper: int, chunk: Chunk
 ) -> Integers:
-    """Count the rows of a chunk, or sum their weights, in the cells so many levels below boxes of a level.
+    """Count the rows of a chunk, or sum their weights, in the cells `deeper` levels below boxes of a level.
 
     Parameters
     ----------

@@ -213,7 +213,7 @@ class Question(ABC, Generic[L, N, A]):
         return None if before is None or after is None else self.told_apart(before, after, law, answer)
 
     def noise_in(self, answer: A, law: L, terms: Terms) -> list[tuple[NoiseLaw, Array]]:
-        """Return laws and their noise in an answer about no rows, in whole steps, one line a draw."""
+        """Return laws and their noise in an answer about no rows, in whole steps, one line per draw."""
         return []
 
 
@@ -260,7 +260,7 @@ class Additive(Charged[L, N, A]):
 
     @abstractmethod
     def exact(self, chunk: Chunk, terms: Terms) -> Integers:
-        """Return the exact totals of rows of which each stands for itself, one line a cell or choice."""
+        """Return the exact totals of rows of which each stands for itself, one line per cell or choice."""
 
     @abstractmethod
     def draw(self, exact_totals: Integers, law: L, entropy: Entropy) -> N:

@@ -40,7 +40,7 @@ class SelectEach(Additive[ChoiceLaw, Integers, Chosen]):
         return design_choice(1, terms.amount(self.share), terms.currency, terms.unit)
 
     def exact(self, chunk: Chunk, terms: Terms) -> Integers:
-        """Return the losses, one line a cell."""
+        """Return the losses, one line per cell."""
         return self.loss.exact_cell_losses(chunk, terms.metric)
 
     def draw(self, exact_totals: Integers, law: ChoiceLaw, entropy: Entropy) -> Integers:

@@ -144,7 +144,7 @@ class RowStat(Protocol):
         ...
 
     def exact_totals(self, partition: Partition, chunk: Chunk, metric: Metric) -> Integers:
-        """Return the exact integer totals of a chunk, one row a cell, one column a coordinate."""
+        """Return the exact integer totals of a chunk, one line per cell, one column per coordinate."""
         ...
 
     def describe(self) -> str:
@@ -255,7 +255,7 @@ class Offset:
 
 @dataclass(frozen=True, eq=False)
 class WithCost:
-    """An offset and, beside it, how far the row lies from the anchor: one more coordinate a cell."""
+    """An offset and, beside it, how far the row lies from the anchor: one more coordinate per cell."""
 
     of: Offset
 

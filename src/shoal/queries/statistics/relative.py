@@ -42,7 +42,7 @@ class Relative:
         Cut every coordinate to [-1, 1], or the whole offset to the unit ball.
     reaches : ndarray of shape (n_cells,), optional
         Ask also for the sum of squared distances to the anchor, each cut at the squared reach and divided by
-        it: one more coordinate a cell.
+        it: one more coordinate per cell.
     """
 
     anchors: npt.NDArray[np.float64]
