@@ -8,7 +8,7 @@ BIN    := $(VENV)/bin
 # More for pytest: make test PYTEST="--durations=15 tests/sources"
 PYTEST ?=
 
-.PHONY: demo test test-fast coverage test-matrix matrix spark lint docs docs-serve release-check bench mutants clean
+.PHONY: demo test test-fast coverage test-matrix matrix spark lint docs docs-serve release-check bench faults mutants clean
 
 demo: $(VENV)/.plot
 	$(BIN)/shoal demo
@@ -55,6 +55,10 @@ release-check: $(VENV)/.release
 	$(PYTHON) -m venv build/release/venv
 	build/release/venv/bin/python -m pip install -q --disable-pip-version-check "$$(ls dist/*.whl)[plot]"
 	cd build/release && venv/bin/shoal --version && venv/bin/shoal demo
+
+# Kill, fill, cut off and race a ledger on purpose; prints how often it held (docs/explanation/ledger.md).
+faults: $(VENV)/.test
+	cd tests && $(abspath $(BIN))/python -m faults.run
 
 mutants: $(VENV)/.test
 	$(BIN)/python tests/mutants/run.py

@@ -28,7 +28,9 @@ def java() -> str | None:
 
 
 def postgres() -> str | None:
-    """Where the server's programs are, if anywhere: Debian keeps them off the path."""
+    """Where the server's programs are, if anywhere and with a driver: Debian keeps them off the path."""
+    if importlib.util.find_spec("psycopg") is None:
+        return None
     found = shutil.which("initdb")
     if found:
         return str(Path(found).resolve().parent)
@@ -53,7 +55,7 @@ KNOWN: dict[str, tuple[Callable[[], str | None], str]] = {
     "chromium": (chromium, "no Chromium on the path (Debian: apt-get install chromium)"),
     "java": (java, "no Java runtime on the path (Debian: apt-get install default-jre-headless)"),
     "mkdocs": (mkdocs, "no mkdocs (pip install -e '.[docs]')"),
-    "postgres": (postgres, "no PostgreSQL server programs (Debian: apt-get install postgresql)"),
+    "postgres": (postgres, "no PostgreSQL server programs or psycopg (Debian: apt-get install postgresql)"),
     "spark": (spark, "no pyspark with a Java runtime (pip install -e '.[test-spark]')"),
 }
 

@@ -17,37 +17,61 @@ PORT = 5432
 START_SECONDS = 60
 
 
-@contextmanager
-def server(programs: str) -> Iterator[str]:
-    """Start a server with the programs in a folder; give its URL.
+class Server:
+    """A server that can be stopped and started again.
 
     `initdb` and `postgres` refuse to run as root, so root runs them as the user that Debian's package makes.
     The folder is open to that user alone, and paths of sockets are short, so it is not one of pytest's.
     """
-    owner = pwd.getpwnam("postgres") if os.geteuid() == 0 else pwd.getpwuid(os.geteuid())
-    folder = Path(tempfile.mkdtemp(prefix="shoal-pg-"))
-    os.chown(folder, owner.pw_uid, owner.pw_gid)
 
-    def run(program: str, *arguments: str) -> None:
-        who = {"user": owner.pw_uid, "group": owner.pw_gid, "extra_groups": []} if os.geteuid() == 0 else {}
-        command = [str(Path(programs) / program), *arguments]
+    def __init__(self, programs: str) -> None:
+        self._programs = Path(programs)
+        root = os.geteuid() == 0
+        self._owner = pwd.getpwnam("postgres") if root else pwd.getpwuid(os.geteuid())
+        self._who = (
+            {"user": self._owner.pw_uid, "group": self._owner.pw_gid, "extra_groups": []} if root else {}
+        )
+        self._folder = Path(tempfile.mkdtemp(prefix="shoal-pg-"))
+        os.chown(self._folder, self._owner.pw_uid, self._owner.pw_gid)
+        self.url = f"postgresql://shoal@/postgres?host={self._folder}&port={PORT}"
+        # Nobody else reaches the socket, and the data are thrown away: no password, no waiting for disks.
+        how = ("-U", "shoal", "-A", "trust", "--no-sync", "-E", "UTF8", "--locale", "C")
+        self._run("initdb", "-D", "data", *how)
+
+    def start(self) -> None:
+        options = f"-F -p {PORT} -k {self._folder} -c listen_addresses=''"
+        self._run("pg_ctl", "-D", "data", "-w", "-t", str(START_SECONDS), "-o", options, "start")
+
+    def stop(self, how: str = "fast") -> None:
+        """Stop it: "fast" after hanging up on everybody, "immediate" as if the power was cut."""
+        self._run("pg_ctl", "-D", "data", "-w", "-m", how, "stop")
+
+    def remove(self) -> None:
+        shutil.rmtree(self._folder)
+
+    def _run(self, program: str, *arguments: str) -> None:
+        command = [str(self._programs / program), *arguments]
         # To a file, not a pipe: the server inherits it and would keep a pipe open for ever.
-        with (folder / "output").open("a+") as output:
-            done = subprocess.run(command, cwd=folder, stdout=output, stderr=output, check=False, **who)
+        with (self._folder / "output").open("a+") as output:
+            done = subprocess.run(
+                command, cwd=self._folder, stdout=output, stderr=output, check=False, **self._who
+            )
             output.seek(0)
             assert done.returncode == 0, f"{program} failed:\n{output.read()}"
 
+
+@contextmanager
+def server(programs: str) -> Iterator[str]:
+    """Start a server with the programs in a folder; give its URL."""
+    made = Server(programs)
     try:
-        # Nobody else reaches the socket, and the data are thrown away: no password, no waiting for disks.
-        run("initdb", "-D", "data", "-U", "shoal", "-A", "trust", "--no-sync", "-E", "UTF8", "--locale", "C")
-        options = f"-F -p {PORT} -k {folder} -c listen_addresses=''"
-        run("pg_ctl", "-D", "data", "-w", "-t", str(START_SECONDS), "-o", options, "start")
+        made.start()
         try:
-            yield f"postgresql://shoal@/postgres?host={folder}&port={PORT}"
+            yield made.url
         finally:
-            run("pg_ctl", "-D", "data", "-w", "-m", "fast", "stop")
+            made.stop()
     finally:
-        shutil.rmtree(folder)
+        made.remove()
 
 
 def new_database(url: str) -> str:
