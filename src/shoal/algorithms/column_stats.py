@@ -27,6 +27,7 @@ from shoal.queries.statistics.second_moments import symmetric
 FOR_MEAN = Fraction(1, 5)
 # Rows further from the mean than this many times the root of the total variance are pulled in.
 _RADIUS = 2.0
+# Half widths: a thousandth, so that noise does not make a radius of nothing. Not tuned.
 _LEAST_RADIUS = 2.0**-10
 
 

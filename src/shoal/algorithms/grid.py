@@ -28,6 +28,7 @@ MOST_DENSE_CELLS = 4_000_000
 _K_AWARE = 3.5
 # Empty cells that pass the filter, for every cluster: few beside the cells of a cluster.
 _SPURIOUS = 5.0
+# Cells: what is held of noise takes a few megabytes at most.
 _MOST_SPURIOUS = 100_000.0
 # A rule does not ask for cells finer than two steps of the lattice.
 _FINEST = 2**20

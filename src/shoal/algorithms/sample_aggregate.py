@@ -23,6 +23,7 @@ Range: TypeAlias = Literal["loose", "tight", "helper"]
 
 # The published algorithm releases no sizes; this much of the budget pays for them.
 SHARE_FOR_SIZES = Fraction(1, 20)
+# Intervals per column that ranges are tightened on: an end is off by a 32nd of the range. Not tuned.
 _INTERVALS = 32
 # Each takes memory, and a noisy number of rows may be anything.
 _MOST_BLOCKS = 1_000_000

@@ -18,7 +18,9 @@ from shoal.audit.runs import Mechanism, Runs, collect, workers
 from shoal.audit.sights import RAISED, Fit, Statistics
 from shoal.errors import InvalidInput
 
+# On each table: half of them choose an event, and the others must show it.
 FEWEST_RUNS = 20
+# Confidence by which events are chosen: that of many bounds at once, so that rare events are not preferred.
 STRICT = 1 - 1e-6
 
 

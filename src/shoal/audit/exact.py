@@ -32,6 +32,7 @@ CHANGES = (
 )
 # Outputs further out than this add nothing: the loss of pure laws is constant there.
 REACH = 60
+# Orders of the divergence that are tried; rho bounds all above 1.
 ALPHAS = (1.5, 2.0, 4.0)
 # Sums of doubles are rounded.
 ROUNDING = 1e-9

@@ -24,7 +24,9 @@ from shoal.queries.statistics.aggregates import RowChange
 
 Sampler: TypeAlias = Callable[[Entropy, int], Any]
 
+# Probability of a false alarm of one audit, all its tests together.
 LEVEL = 1e-6
+# Draws: with fewer the tests of shape and independence say nothing.
 FEWEST = 100
 # Places on the lattice's steps; nothing depends on them.
 _PLACES = 20_240

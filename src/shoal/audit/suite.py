@@ -27,6 +27,7 @@ from shoal.audit.sights import Fit, look
 from shoal.audit.subject import Job, Progress, Subject
 from shoal.sources.rows import available_cores
 
+# Strict, usual and weak: what `--all` is run at.
 EPSILONS = (0.5, 1.0, 3.0)
 # At least this is the confidence with which all lower bounds of a report hold together.
 CONFIDENCE = 0.999

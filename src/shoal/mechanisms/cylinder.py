@@ -21,6 +21,7 @@ CORE_PART = 16
 # Largest (m + 1) * rate, and the most points of the cover for one of the ball: both keep tries few.
 COARSEST = 5
 MOST_COVERED = 64
+# Cells of the cover per d^1.5: more gain nothing and make tables long.
 MOST_CELLS = 16
 # Mean radius, (m + 1) / rate: a thousand times more still fits where squares are compared.
 WIDEST = 1 << 45

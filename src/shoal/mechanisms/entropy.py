@@ -20,6 +20,7 @@ from shoal.errors import InvalidInput
 Words = npt.NDArray[np.uint64]
 IntegerLike = int | npt.NDArray[np.integer]
 
+# Integers are below it: they are kept in int64.
 LARGEST_BOUND = 1 << 63
 
 # One system call fills this many words, so that a run of small draws does not pay one call each.

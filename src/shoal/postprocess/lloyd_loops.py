@@ -45,6 +45,7 @@ def nearest() -> Callable[[Array, Array, Array], None]:
     return compiled(_nearest_loop, _nearest_numpy)
 
 
+# Points at a time: their distances to all centres in turn stay in the first cache (8 kilobytes).
 _BLOCK = 512
 
 

@@ -12,6 +12,7 @@ from shoal.postprocess.lloyd_loops import compiled
 
 # Su et al. give up on a radius after this many rejected candidates in a row.
 _MAX_REJECTS = 100
+# Halvings of the radius that is looked for: to a 4,000th of the first.
 _SEARCH_STEPS = 12
 # Random points are already nearly equidistant there, and the search would be slow.
 _MANY_COLUMNS = 20

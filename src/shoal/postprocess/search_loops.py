@@ -20,6 +20,7 @@ TwoNearest: TypeAlias = Callable[[Array, Array, Integers, Array, Array], None]
 Enter: TypeAlias = Callable[[Array, Array, Array, Array, Array], float]
 Leave: TypeAlias = Callable[[Array, Array, Array, Integers, Array, Array, Array], float]
 
+# Points at a time, as in `lloyd_loops.py`.
 _BLOCK = 512
 
 

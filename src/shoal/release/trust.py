@@ -32,6 +32,7 @@ from shoal.queries import ReplayCurator, Transcript
 from shoal.queries.questions.answers import NoisyRatios
 from shoal.release.certificate import column_names
 
+# Probability that an interval holds its true value.
 LEVEL = 0.95
 # Centres are rounded to the lattice, by at most half a step.
 _ROUNDING = 0.5 / STEPS
@@ -45,6 +46,7 @@ _ON_BORDER = 0.005
 # From this share of all rows on, it is a matter of the table, and not of one group: real columns have groups
 # at their ends, such as people who never bought anything.
 _MOST = 0.9
+# Groups or columns that a sentence names; the others are counted.
 _NAMED = 5
 
 

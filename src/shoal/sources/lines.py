@@ -20,6 +20,7 @@ import pyarrow.csv as arrow_csv
 
 LONGEST_LINE = 2**20
 """Bytes; a longer line is not a row. Blocks are no longer, so that a line within one need not be measured."""
+# Bytes read at a time.
 _BLOCK = 2**20
 _MARK = b"\xef\xbb\xbf"  # some programs begin UTF-8 files with it
 

@@ -31,6 +31,7 @@ from shoal.queries import Box, Curator, Offset, RehearsalCurator, Voronoi
 STRENGTH = 15.0
 # Rounds go on until this share of the rows is represented, at least and at most.
 LEAST_COVER, MOST_COVER = 0.5, 0.98
+# Rounds that are planned per cluster, and that are run in all: it bounds the work. Not tuned.
 MOST_ROUNDS = 400
 # Standard deviation of a coordinate that is anywhere in [-1, 1].
 RANDOM_SD = 1 / math.sqrt(3)

@@ -37,6 +37,7 @@ _MOST_LEAVES, _FEWEST_LEAVES = 8, 2
 _LEAF_ERROR = 0.5
 # Rows further from the mean than this many times the spread are clipped, where that makes less noise.
 _CLIP = 2.0
+# Half widths: a thousandth, so that noise does not make a spread of nothing. Not tuned.
 _LEAST_SPREAD = 2.0**-10
 
 

@@ -18,8 +18,9 @@ from shoal.queries import Cubes, Curator, Projected, Projection
 
 # Halvings beyond those that make as many cubes as clusters: a cluster is then a few cubes wide.
 _FINER = 3
-# The largest are split where more are active; where weights are summed, all their children are held.
+# Cubes: the largest are split where more are active.
 _MOST_ACTIVE = 2**16
+# Cubes: where weights are summed, all children of those that are split are held, in 32 megabytes.
 _MOST_HELD = 2**22
 
 

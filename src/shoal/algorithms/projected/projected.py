@@ -37,6 +37,7 @@ _SHARES: dict[Route, Plan] = {
 SHARE_FOR_CHOICE = Fraction(1, 5)
 # The authors' own code has floor(ln(n) / 2) directions, and not 8 ln n as the theorem.
 _FEWEST_DIRECTIONS, _MOST_DIRECTIONS = 2, 8
+# Swaps that are paid for: each has a share of the budget, and more make all of them noise. Not tuned.
 _MOST_SWAPS = 20
 # Swaps on released counts are free, and many clusters need many.
 _FREE_SWAPS, _MOST_FREE_SWAPS = 20, 1000

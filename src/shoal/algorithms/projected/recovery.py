@@ -34,6 +34,7 @@ from shoal.queries import (
 _BOX, _BALL = 2.0, 1.2
 # A further round must be predicted to leave less than this of the noise.
 _WORTH_IT = 0.8
+# Rounds that are considered, from 2 on; what each leaves of the noise is predicted. Not tuned.
 _MOST_ROUNDS = 4
 # Centres are moved if less than this of what they show is not noise.
 _SHRINK_BELOW = 0.9

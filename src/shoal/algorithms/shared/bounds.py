@@ -30,6 +30,8 @@ _TOGETHER = (1, 2, 4)
 _REACH, _WORTH, _NEAR = 2, 0.01, (1.5, 3.0)
 # Where nothing stands out, what a power of two away from 1 tells against a bucket, in standard deviations.
 _UNUSUAL = 1 / 16
+# Intervals per column and look, and looks, each within what the one before left: an end is off by a 32nd of
+# that. Not tuned.
 _INTERVALS = 32
 _ZOOMS = 2
 # Part of the rows that may be left out at each end: 99.9 % are kept.

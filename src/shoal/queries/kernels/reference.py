@@ -13,6 +13,7 @@ import numpy.typing as npt
 from shoal._typing import Array, Columns, Integers, Labels
 from shoal.domain import STEPS
 
+# Rows and centres at a time, so that what is made on the way is some megabytes.
 _ROWS = 8192
 _PANEL = 2048
 """Columns whose lattice products add up to below 2^53, so that float64 adds them exactly in any order."""

@@ -14,6 +14,7 @@ from shoal.queries.kernels import dispatch
 
 FARTHEST = 16
 """Radii that an offset is followed before it is cut to the ball: squares then fit 64 bits."""
+# Rows at a time, so that what is made on the way is some megabytes.
 _ROWS = 8192
 
 

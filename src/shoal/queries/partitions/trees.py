@@ -19,6 +19,7 @@ from shoal.queries.kernels.relative import node_cells, tree_keys
 MOST_LEVELS = 62
 """Keys have 64 bits."""
 _COLUMN_BITS = STEPS.bit_length()  # a column has 2^21 + 1 lattice values; the last one joins its neighbour
+# Rows at a time, so that what is made on the way stays small.
 _ROWS = 2**14
 MOST_CELLS = 2**24
 """Cells below nodes in one question: 128 MB per thread."""

@@ -20,6 +20,7 @@ from shoal.domain import STEPS
 from shoal.mechanisms import Entropy, uniform_below
 from shoal.postprocess.weighted_kmeans import lloyd, plus_plus
 
+# Rounds of Lloyd in a block, after k-means++: blocks are small, and settle in fewer.
 _ROUNDS = 30
 
 

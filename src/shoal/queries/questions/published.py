@@ -25,6 +25,7 @@ Zones: TypeAlias = Literal["orientation", "sub-clusters"]
 
 # Directions tried before the whole convergent zone is taken; the papers do not say what if a zone is empty.
 _TURNS = 10
+# Rounds of Lloyd where a zone is cut into sub-clusters; the papers do not say how many.
 _INNER_ROUNDS = 20
 
 

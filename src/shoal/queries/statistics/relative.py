@@ -23,6 +23,7 @@ from shoal.queries.statistics.aggregates import RowChange, check_anchors, exact_
 
 _LEAST = 16
 """Steps of the least radius: finer ones would leave the lattice."""
+# Rows at a time, so that what is made on the way stays small.
 _ROWS = 2**14
 
 
