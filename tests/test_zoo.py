@@ -24,8 +24,7 @@ from shoal.queries.gate.codec import digest
 from shoal.release.folder import MANIFEST
 from shoal.release.loading import load
 
-RELEASED = [*zoo.MODELS, *zoo.SYNOPSES]
-ALL = [*RELEASED, *zoo.STEPS]
+ALL = [*zoo.MODELS, *zoo.SYNOPSES, *zoo.STEPS]
 CHECKS = {"format", "manifest", "copies", "charges", "budget", "answers", "certificate"}
 
 # Words that a parameter's type has and its class refuses.
@@ -36,7 +35,7 @@ REFUSED = {"noise": {"cylinder"}}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("member", RELEASED, ids=str)
+@pytest.mark.parametrize("member", ALL, ids=str)
 def test_its_release_verifies_and_is_the_same_when_it_was_saved(member, tmp_path):
     member.fitted.release_.save(tmp_path / "one")
     verdict = verify(tmp_path / "one")
@@ -54,8 +53,7 @@ def test_it_is_the_same_when_it_was_pickled(member):
     again = pickle.loads(pickle.dumps(model))
     assert vars(again).keys() == vars(model).keys()
     assert digest(again.certificate_) == digest(model.certificate_)
-    if hasattr(model, "release_"):
-        assert digest(again.release_) == digest(model.release_)
+    assert digest(again.release_) == digest(model.release_)
     if hasattr(model, "transform"):
         rows = zoo.table(member.columns, 50)
         assert np.array_equal(model.transform(rows), again.transform(rows))
@@ -65,6 +63,7 @@ def test_it_is_the_same_when_it_was_pickled(member):
 def test_a_step_has_a_certificate_that_its_transcript_bears_out(member):
     step = member.fitted
     certificate, transcript = step.certificate_, step.transcript_
+    assert (step.release_.certificate, step.release_.transcript) == (certificate, transcript)
     assert (certificate.private, certificate.status) == (True, "proven")
     assert certificate.transcript == transcript.digest()
     assert certificate.charges == transcript.charges
@@ -80,7 +79,7 @@ def test_a_step_has_a_certificate_that_its_transcript_bears_out(member):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("member", RELEASED, ids=str)
+@pytest.mark.parametrize("member", ALL, ids=str)
 def test_it_is_explained_without_a_row(member):
     names = [f"x{i}" for i in range(member.columns)]
     certificate = member.fitted.certificate_

@@ -42,7 +42,16 @@ if TYPE_CHECKING:  # the same names as in `__all__`, for type checkers; a test c
         TreeKMeans,
         explain,
     )
-    from shoal.release import Certificate, CoresetRelease, Release, SynopsisRelease, load, sign, verify
+    from shoal.release import (
+        Certificate,
+        CoresetRelease,
+        Release,
+        StepRelease,
+        SynopsisRelease,
+        load,
+        sign,
+        verify,
+    )
     from shoal.sources import FileTable
 
 __version__ = "0.2.0.dev0"
@@ -74,6 +83,7 @@ __all__ = [
     "ProjectedKMeans",
     "Release",
     "SampleAggregateKMeans",
+    "StepRelease",
     "SubClusterKMeans",
     "SwapLloyd",
     "SynopsisRelease",

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from rich.console import Console
 
 import zoo
+from shoal.algorithms import PIPELINE_STEPS, REGISTRY, SYNOPSES
 from shoal.cli import _COMMANDS, main
 from shoal.cli.show import tables
 from shoal.reporting.console import EXIT_CODES, Exit
@@ -74,6 +75,10 @@ def test_what_can_be_set_of_an_algorithm_is_listed():
     refused = run("algorithms", "mergin")
     assert refused.exit_code == Exit.BAD_INPUT
     assert "there are auto" in refused.stderr
+    assert "a step of pipelines" in run("algorithms", "scaler").output
+    known = {(row["kind"], row["name"]) for row in json.loads(run("algorithms", "--json").output)}
+    rooms = {"groups": REGISTRY, "synopsis": SYNOPSES, "step": PIPELINE_STEPS}
+    assert known == {(kind, name) for kind, room in rooms.items() for name in room}
 
 
 @pytest.mark.parametrize("width", [60, 80, 200])

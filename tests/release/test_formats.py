@@ -14,12 +14,13 @@ from shoal.release.folder import FORMAT, MANIFEST, dumps
 
 STORED = Path(__file__).parent / "stored"
 FOLDERS = sorted(path for path in STORED.glob("*/*") if path.is_dir())
-KINDS = {"auto", "coreset", "groups", "synopsis"}
+# What there is to release, and the format since which there is.
+KINDS = {"auto": 1, "coreset": 1, "groups": 1, "synopsis": 1, "step": 4}
 
 
 def test_every_format_has_its_folders():
     found = {(int(path.parent.name), path.name) for path in FOLDERS}
-    assert found == {(number, kind) for number in range(1, FORMAT + 1) for kind in KINDS}
+    assert found == {(n, kind) for kind, since in KINDS.items() for n in range(since, FORMAT + 1)}
     for path in FOLDERS:
         assert json.loads((path / MANIFEST).read_text())["format"] == int(path.parent.name)
 
@@ -32,6 +33,9 @@ def test_every_format_is_read_and_gives_what_was_written(path, tmp_path):
         stated = json.loads((path / "release.json").read_text())["clusters"]
         assert np.array_equal(release.centres, [cluster["centre"] for cluster in stated])
         assert release.merged_into.shape == release.sizes.shape == (2,)
+    if path.name == "step":
+        stated = json.loads((path / "step.json").read_text())
+        assert np.array_equal(release.values["scale"], stated["scale"])
     if path.name == "synopsis":
         assert len(release.kmeans(2).centres) == 2
     # Written anew it is of today's format.

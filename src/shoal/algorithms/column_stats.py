@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
 
@@ -29,6 +30,31 @@ FOR_MEAN = Fraction(1, 5)
 _RADIUS = 2.0
 # Half widths: a thousandth, so that noise does not make a radius of nothing. Not tuned.
 _LEAST_RADIUS = 2.0**-10
+# Standard deviations of a component that are kept to each side of the mean.
+_CLIP = 3.0
+
+
+class Learnt(Protocol):
+    """What a step learnt of a table."""
+
+    @property
+    def domain(self) -> Domain:
+        """The table, with the bounds as they turned out."""
+        ...
+
+    @property
+    def mean_sd(self) -> float | None:
+        """Predicted noise of a mean in half widths of the bounds; None where no mean is learnt."""
+        ...
+
+    @property
+    def values(self) -> dict[str, Array]:
+        """All of it by name, in the table's own units; what has a value for each column comes first."""
+        ...
+
+    def describe(self) -> str:
+        """Say in a few words what it is."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +68,16 @@ class Limits:
     """
 
     domain: Domain
+    mean_sd: None = None
+
+    @property
+    def values(self) -> dict[str, Array]:
+        """Both ends of every column."""
+        return {"lower": np.array(self.domain.bounds.lower), "upper": np.array(self.domain.bounds.upper)}
+
+    def describe(self) -> str:
+        """Say what it is."""
+        return f"bounds of {_columns(self.domain)}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,16 +88,30 @@ class Spreads:
     ----------
     means, spreads : ndarray of shape (n_columns,)
         Points of [-1, 1], and standard deviations that are at least as large as their noise.
-    noisy : bool
-        Whether the noise is as large as the domain, by public and released values.
+    mean_sd : float
+        Predicted noise of a mean, by public and released values.
     domain : Domain
         What they are scaled to.
     """
 
     means: Array
     spreads: Array
-    noisy: bool
+    mean_sd: float
     domain: Domain
+
+    @property
+    def values(self) -> dict[str, Array]:
+        """Means and scales; that of a constant column is 1."""
+        half = self.domain.bounds.half_width
+        return {
+            "mean": self.domain.bounds.middle + self.means * half,
+            "scale": np.where(half > 0, self.spreads * half, 1.0),
+            "mean_noise_sd": self.mean_sd * half,
+        }
+
+    def describe(self) -> str:
+        """Say what it is."""
+        return f"means and spreads of {_columns(self.domain)}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +128,8 @@ class Components:
         Along each, falling; at least as large as their noise.
     total : float
         Variance in all directions together.
+    mean_sd : float
+        Predicted noise of the mean, by public and released values.
     noisy : bool
         Whether the last of the variances does not stand out of the noise.
     domain : Domain
@@ -88,8 +140,29 @@ class Components:
     directions: Array
     variances: Array
     total: float
+    mean_sd: float
     noisy: bool
     domain: Domain
+
+    @property
+    def values(self) -> dict[str, Array]:
+        """Mean and directions, then how wide rows lie along each direction."""
+        unit, scale = self.domain.length_unit, self.domain.column_scale
+        # No row of the box lies further than this along a direction.
+        furthest = np.abs(self.directions) @ (scale * (1 + np.abs(self.mean)))
+        return {
+            "mean": self.domain.decode(self.mean),
+            "mean_noise_sd": self.mean_sd * self.domain.bounds.half_width,
+            "components": self.directions,
+            "explained_variance": self.variances * unit**2,
+            "explained_variance_ratio": self.variances / max(self.total, float(self.variances.sum())),
+            "reach": np.minimum(_CLIP * np.sqrt(self.variances), furthest) * unit,
+        }
+
+    def describe(self) -> str:
+        """Say what it is."""
+        many = "" if len(self.variances) == 1 else "s"
+        return f"{len(self.variances)} principal direction{many} of {_columns(self.domain)}"
 
 
 @dataclass(frozen=True)
@@ -118,9 +191,7 @@ class ColumnSpreads:
         means, squares = both[:d], (both[d:] + 1) / 2
         # A spread below that of the noise is not known to be so small.
         variances = np.maximum(squares - means**2, answer.sum_sd / rows)
-        return Spreads(
-            means, np.sqrt(np.minimum(variances, 1.0)), not answer.sum_sd / rows <= 0.5, curator.domain
-        )
+        return Spreads(means, np.sqrt(np.minimum(variances, 1.0)), answer.sum_sd / rows, curator.domain)
 
 
 @dataclass(frozen=True)
@@ -145,7 +216,7 @@ class PrincipalComponents:
     def run(self, curator: Curator) -> Components:
         """Ask for mean and spread, then for products of columns."""
         d, column_scale = curator.domain.n_columns, curator.domain.column_scale
-        mean, radius = _middle(curator, FOR_MEAN)
+        mean, mean_sd, radius = _middle(curator, FOR_MEAN)
         of = Outer(Offset(mean[np.newaxis, :], Ball(radius)))
         rest = 1 - FOR_MEAN
         answer = curator.sums(Grid.whole(d), of=of, share=rest, noise=_quietest(curator, of, rest))
@@ -163,13 +234,18 @@ class PrincipalComponents:
             directions * signs[:, np.newaxis],
             np.maximum(variances[largest], answer.sum_sd / rows),
             max(float(variances.sum()), 0.0),
+            mean_sd,
             not noise <= variances[largest[-1]],
             curator.domain,
         )
 
 
-def _middle(curator: Curator, share: Fraction) -> tuple[Array, float]:
-    """Return a noisy mean, and a radius around it that few rows are beyond."""
+def _columns(domain: Domain) -> str:
+    return "1 column" if domain.n_columns == 1 else f"{domain.n_columns} columns"
+
+
+def _middle(curator: Curator, share: Fraction) -> tuple[Array, float, float]:
+    """Return a noisy mean with its noise, and a radius around it that few rows are beyond."""
     d = curator.domain.n_columns
     whole = math.sqrt(d)
     of = WithCost(Offset(np.zeros((1, d)), Ball(min(whole, 1023.0))))
@@ -179,7 +255,8 @@ def _middle(curator: Curator, share: Fraction) -> tuple[Array, float]:
     square = float(answer.costs[0]) / max(float(answer.counts[0]), smallest_count(answer.count_sd))
     variance = square - float((mean**2).sum())
     radius = _RADIUS * math.sqrt(max(variance, 0.0))
-    return mean, min(max(radius, _LEAST_RADIUS, 1 / STEPS), 2 * whole, 1023.0)
+    mean_sd = answer.sum_sd / rows_at_least(float(answer.counts[0]), answer.count_sd)
+    return mean, mean_sd, min(max(radius, _LEAST_RADIUS, 1 / STEPS), 2 * whole, 1023.0)
 
 
 def _quietest(curator: Curator, of: RowStat, share: Fraction) -> Noise | None:

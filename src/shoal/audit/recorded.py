@@ -8,20 +8,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
-from shoal.algorithms import (
-    PIPELINE_STEPS,
-    REGISTRY,
-    SYNOPSES,
-    counts_clipped,
-    lookup,
-    run_prepared,
-)
+from shoal.algorithms import counts_clipped, lookup, run_prepared
 from shoal.domain import Domain
 from shoal.errors import MostlyNoise
 from shoal.queries import Curator, ReplayCurator, Transcript
 from shoal.queries.gate.codec import from_plain
 from shoal.queries.questions import Question
-from shoal.release import CoresetRelease, Release
+from shoal.release import CoresetRelease
+from shoal.release.loading import registry_of
 
 A = TypeVar("A")
 
@@ -78,14 +72,10 @@ def recorded(model: Any) -> Recorded:
     >>> np.array_equal(found.means, step.mean_), len(domains)
     (True, 1)
     """
-    release = getattr(model, "release_", None)
-    if release is None:
-        certificate = model.certificate_
-        kind = lookup(certificate.algorithm, PIPELINE_STEPS).algorithm
-        return Recorded(model.transcript_, partial(run_prepared, from_plain(kind, certificate.parameters)))
+    release = model.release_
     part = release.parts[0] if isinstance(release, CoresetRelease) else release
-    among = REGISTRY if isinstance(release, Release) else SYNOPSES
-    algorithm = from_plain(lookup(part.certificate.algorithm, among).algorithm, part.certificate.parameters)
+    info = lookup(part.certificate.algorithm, registry_of(release))
+    algorithm = from_plain(info.algorithm, part.certificate.parameters)
     clipped = counts_clipped(part.transcript)
     return Recorded(part.transcript, partial(run_prepared, algorithm, count_clipped=clipped))
 

@@ -134,7 +134,7 @@ def audit_replay(estimator: Any, rows: Any, seed: int | None = None) -> ReplayAu
 
 def _compare(model: Any, found: Any) -> None:
     """Refuse a run that gives something else than the model holds."""
-    release = getattr(model, "release_", None)
+    release = model.release_
     if isinstance(release, Release):
         replay_release(release)
     elif isinstance(release, CoresetRelease):
@@ -145,6 +145,7 @@ def _compare(model: Any, found: Any) -> None:
         again = copy(model)
         again._take(found)
         _same(_learnt(model), _learnt(again))
+        _same(release.learnt, found)
 
 
 def _learnt(model: Any) -> dict[str, Any]:

@@ -25,28 +25,30 @@ def _list(as_json: bool) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from shoal.algorithms import REGISTRY
+    from shoal.algorithms import PIPELINE_STEPS, REGISTRY, SYNOPSES
 
     if as_json:
-        write_json([_facts(info) for info in REGISTRY.values()])
+        rooms = {"groups": REGISTRY, "synopsis": SYNOPSES, "step": PIPELINE_STEPS}
+        write_json([{**_facts(info), "kind": kind} for kind, room in rooms.items() for info in room.values()])
         return
     table = Table("--algorithm", "class", "paper", "status", "on condition that")
     for info in REGISTRY.values():
         table.add_row(info.name, info.estimator, info.paper, info.status.value, info.condition)
     Console().print(table)
+    click.echo(f"With --synopsis: {', '.join(SYNOPSES)}. Steps of pipelines: {', '.join(PIPELINE_STEPS)}.")
     click.echo("shoal algorithms NAME tells what can be set of one.")
 
 
 def _tell(name: str, as_json: bool) -> None:
     import shoal
-    from shoal.algorithms import REGISTRY, SYNOPSES
+    from shoal.algorithms import PIPELINE_STEPS, REGISTRY, SYNOPSES
     from shoal.estimators.docstrings import entries, section
     from shoal.estimators.parameters import Common
 
-    info = REGISTRY.get(name) or SYNOPSES.get(name)
+    known = {**PIPELINE_STEPS, **SYNOPSES, **REGISTRY}
+    info = known.get(name)
     if info is None:
-        known = ", ".join(dict.fromkeys([*REGISTRY, *SYNOPSES]))
-        raise InvalidInput(f"there is no algorithm {name!r}; there are {known}")
+        raise InvalidInput(f"there is no algorithm {name!r}; there are {', '.join(sorted(known))}")
     kind = getattr(shoal, info.estimator)
     told = entries(section(inspect.getdoc(kind) or "", "Parameters"))
     usual = {p.name: p.default for p in inspect.signature(kind).parameters.values()}
@@ -57,7 +59,9 @@ def _tell(name: str, as_json: bool) -> None:
         write_json({**_facts(info), "set": settable})
         return
     click.echo(f"{info.name}: {info.estimator}, {info.status.value}\n{info.paper}\n{info.condition}\n")
-    click.echo("--set NAME=VALUE takes:" if own else "Nothing of its own can be set.")
+    takes = f"shoal.{info.estimator}, a step of pipelines in Python, takes:"
+    takes = takes if name in PIPELINE_STEPS else "--set NAME=VALUE takes:"
+    click.echo(takes if own else "Nothing of its own can be set.")
     for parameter, entry in own.items():
         kinds = entry.splitlines()[0].partition(" : ")[2]
         click.echo(f"  {parameter}={usual[parameter]}  ({kinds})")

@@ -52,7 +52,7 @@ def ask(
     if isinstance(release, CoresetRelease) and (box or sample is not None):
         raise InvalidInput(f"{synopsis} is a coreset: it gives groups (--k), not counts or synthetic rows")
     if not isinstance(release, SynopsisRelease | CoresetRelease):
-        raise InvalidInput(f"{synopsis} holds groups, not a synopsis; make one with: shoal fit --synopsis")
+        raise InvalidInput(f"{synopsis} holds no synopsis; make one with: shoal fit --synopsis")
     found: dict[str, Any] = {}
     if save is not None and not (k and isinstance(release, SynopsisRelease)):
         raise InvalidInput("--save keeps groups (--k) beside the synopsis that they were found on")

@@ -22,7 +22,7 @@ def predict(release: Path, table: str, out: Path, as_json: bool, **reading: Any)
     The labels are about single rows: for the data holder's own use, not for release.
     """
     from shoal.errors import InvalidInput
-    from shoal.release import Release, load
+    from shoal.release import Release, StepRelease, load
     from shoal.release.labels import label
 
     if out.exists():
@@ -31,6 +31,8 @@ def predict(release: Path, table: str, out: Path, as_json: bool, **reading: Any)
         raise InvalidInput(f"the output file {out} must end in .parquet or .csv")
     found = load(release)
     if not isinstance(found, Release):
+        if isinstance(found, StepRelease):
+            raise InvalidInput(f"{release} is what a step learnt and has no groups: use it in a pipeline")
         raise InvalidInput(f"{release} is a synopsis and has no groups; find some: shoal ask {release} --k 5")
     rows = _write(label(found, _opened(table, reading)), out)
     if as_json:

@@ -8,14 +8,14 @@ from typing import Any
 
 
 def record(release: Any) -> dict[str, Any]:
-    """Return groups with errors and intervals, what a synopsis is, or the points of a coreset.
+    """Return groups with errors and intervals, a synopsis, points of a coreset, or what a step learnt.
 
     Parameters
     ----------
-    release : Release, SynopsisRelease or CoresetRelease
+    release : AnyRelease
         What was released.
     """
-    from shoal.release import CoresetRelease, SynopsisRelease
+    from shoal.release import CoresetRelease, StepRelease, SynopsisRelease
 
     about = {"algorithm": release.certificate.algorithm}
     if isinstance(release, CoresetRelease):
@@ -26,6 +26,9 @@ def record(release: Any) -> dict[str, Any]:
         held = release.synopsis
         facts = {"columns": list(release.names), **held.facts(), "held": held.n_held}
         return {**about, "synopsis": {**facts, "sd": held.sd, "rows": held.rows}}
+    if isinstance(release, StepRelease):
+        values = {name: value.tolist() for name, value in release.values.items()}
+        return {**about, "step": {"columns": list(release.names), **values}}
     said = {"errors": release.certificate.errors, "doubts": [doubt.text for doubt in release.doubts]}
     return {**about, "groups": _groups(release), "level": release.intervals.level, **said}
 

@@ -21,7 +21,7 @@ _BETWEEN = 3
 @command()
 @_FOLDER
 def show(release: Path, as_json: bool) -> None:
-    """Show the groups of a RELEASE, or its grid or points, and its certificate."""
+    """Show the groups of a RELEASE, its grid, its points or what a step learnt, and its certificate."""
     from shoal.release import load
 
     found = load(release)
@@ -37,7 +37,7 @@ def print_release(release: Any) -> None:
     """Print groups with their noise, or what a synopsis or a coreset is, and the guarantee."""
     from rich.console import Console
 
-    from shoal.release import CoresetRelease, SynopsisRelease
+    from shoal.release import CoresetRelease, StepRelease, SynopsisRelease
 
     console, guarantee = Console(), release.certificate.guarantee
     if isinstance(release, SynopsisRelease):
@@ -46,6 +46,8 @@ def print_release(release: Any) -> None:
     elif isinstance(release, CoresetRelease):
         guarantee = release.guarantee
         print_points(release, console)
+    elif isinstance(release, StepRelease):
+        print_step(release, console)
     else:
         print_groups(release, console)
     for line in release.certificate.clipped_lines():
@@ -64,6 +66,27 @@ def synopsis_lines(release: Any) -> list[str]:
         *(f"  {name}: {low:.6g} to {high:.6g}" for name, low, high in bounds),
         f"a count ± {held.sd:.2g}; about {held.rows:,.0f} rows in all",
     ]
+
+
+def print_step(release: Any, console: Any) -> None:
+    """Print what a step learnt: a line for each column, then what it learnt of directions."""
+    values = release.values
+    names = [f"direction {i}" for i in range(len(values.get("components", ())))]
+    columns = {name: values[name] for name in ("lower", "upper", "mean", "scale") if name in values}
+    columns |= dict(zip(names, values.get("components", ()), strict=True))
+    noise = values.get("mean_noise_sd")
+    lines = [
+        [name, *(_with_noise(v[j], noise[j] if of == "mean" else None) for of, v in columns.items())]
+        for j, name in enumerate(release.names)
+    ]
+    for table in tables(release.learnt.describe().capitalize(), ["column", *columns], lines, console.width):
+        console.print(table)
+    for name, share in zip(names, values.get("explained_variance_ratio", ()), strict=True):
+        console.print(f"{name} has {100 * share:.0f} % of the variance", highlight=False)
+
+
+def _with_noise(value: float, noise: float | None) -> str:
+    return f"{value:.6g}" if noise is None else f"{value:.6g} ± {noise:.2g}"
 
 
 def print_points(release: Any, console: Any) -> None:

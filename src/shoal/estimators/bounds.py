@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import OneToOneFeatureMixin
 from sklearn.utils.validation import check_is_fitted
 
 from shoal._typing import Array
 from shoal.accounting import Accountant, Approx, Pure
 from shoal.algorithms.column_stats import ColumnBounds, Limits
 from shoal.domain.domain import Neighbours
-from shoal.estimators.steps import PeopleOutMixin, PrivateStep
+from shoal.estimators.steps import ColumnsOutMixin, PeopleOutMixin, PrivateStep
 
 
-class PrivateBounds(PeopleOutMixin, OneToOneFeatureMixin, PrivateStep):  # type: ignore[misc]
+class PrivateBounds(PeopleOutMixin, ColumnsOutMixin, PrivateStep):
     """Estimate bounds privately, then clip and scale every column to [-1, 1].
 
     Use it before a private estimator with ``bounds=(-1, 1)``, on one shared budget.
@@ -36,6 +36,9 @@ class PrivateBounds(PeopleOutMixin, OneToOneFeatureMixin, PrivateStep):  # type:
         The most rows of a person that are looked at; everything is charged for that many.
     budget : Accountant, optional
         Shared with the other steps.
+    levels : mapping of column name to list of str or int, optional
+        The public levels of category columns. Each becomes a column of 0 and 1, called ``column=level``;
+        another cell is a missing one.
     max_weight : float, optional
         The public maximum of `sample_weight` in `fit`.
     random_state : int, optional
@@ -45,6 +48,8 @@ class PrivateBounds(PeopleOutMixin, OneToOneFeatureMixin, PrivateStep):  # type:
     ----------
     bounds_ : tuple of two ndarrays
         Lower and upper bounds, released.
+    release_ : StepRelease
+        What may be published: what was learnt, with certificate and transcript; it saves.
     certificate_ : Certificate
         What is guaranteed, to whom, and what was spent on what.
     transcript_ : Transcript
@@ -78,6 +83,7 @@ class PrivateBounds(PeopleOutMixin, OneToOneFeatureMixin, PrivateStep):  # type:
         unit: str | None = None,
         max_rows: int = 1,
         budget: Accountant | None = None,
+        levels: Mapping[str, Sequence[str | int]] | None = None,
         max_weight: float | None = None,
         random_state: Any = None,
     ) -> None:
@@ -87,6 +93,7 @@ class PrivateBounds(PeopleOutMixin, OneToOneFeatureMixin, PrivateStep):  # type:
         self.unit = unit
         self.max_rows = max_rows
         self.budget = budget
+        self.levels = levels
         self.max_weight = max_weight
         self.random_state = random_state
 
@@ -94,8 +101,7 @@ class PrivateBounds(PeopleOutMixin, OneToOneFeatureMixin, PrivateStep):  # type:
         return ColumnBounds()
 
     def _take(self, found: Limits) -> None:
-        bounds = found.domain.bounds
-        self.bounds_ = np.array(bounds.lower), np.array(bounds.upper)
+        self.bounds_ = found.values["lower"], found.values["upper"]
 
     def _map(self, rows: Array) -> Array:
         # Missing cells stay missing.

@@ -9,16 +9,19 @@ from typing import Any
 
 import numpy as np
 
+from shoal._typing import Array
 from shoal.accounting import Charge, NoGuarantee
-from shoal.algorithms import run_prepared
+from shoal.algorithms import Clustering, run_prepared
+from shoal.algorithms.column_stats import Learnt
 from shoal.algorithms.kmeans.kmeans import USUAL_GROUPS
 from shoal.domain import Schema
-from shoal.domain.fields import NUMBER, cells_of
+from shoal.domain.fields import NUMBER, TEXT, cells_of
 from shoal.domain.times import check_cycles
 from shoal.errors import InvalidInput, MostlyNoise
 from shoal.estimators.coreset import PrivateCoreset
-from shoal.estimators.fitting import PrivateEstimator
+from shoal.estimators.fitting import PrivateFit
 from shoal.estimators.parameters import missing_for
+from shoal.estimators.steps import PrivateStep
 from shoal.estimators.synopsis import MaskedGridSynopsis, PrivateSynopsis
 from shoal.queries import RehearsalCurator, SparseCounts, Transcript, Tree
 from shoal.queries.questions import WithoutNearest
@@ -45,10 +48,11 @@ class Explanation:
         The guess of the number of rows that the errors are for.
     centre_error : dict of str to float
         Predicted standard error of a centre, from the noise alone, for each column in its own units; as a
-        share of the half width where the bounds are not known yet.
-    size_error : float
-        Predicted standard error of a group's size.
-    group_size : float
+        share of the half width where the bounds are not known yet. Of a step, that of the mean; none of
+        private bounds.
+    size_error : float, optional
+        Predicted standard error of a group's size; a step has no groups.
+    group_size : float, optional
         The size of an average group.
     bounds_known : bool
         Whether bounds were given, so that errors are in the table's own units.
@@ -65,8 +69,8 @@ class Explanation:
     charges: tuple[Charge, ...]
     rows: float
     centre_error: dict[str, float]
-    size_error: float
-    group_size: float
+    size_error: float | None
+    group_size: float | None
     bounds_known: bool
     mostly_noise: bool
     released: str
@@ -81,15 +85,15 @@ class Explanation:
         return plain
 
 
-def explain(model: PrivateEstimator, columns: Sequence[str] | Schema, rows: float) -> Explanation:
+def explain(model: PrivateFit, columns: Sequence[str] | Schema, rows: float) -> Explanation:
     """Rehearse a fit on an imagined table.
 
     Parameters
     ----------
     model : estimator
-        A private k-means estimator, a synopsis or a coreset; it is not changed.
+        A private k-means estimator, a synopsis, a coreset or a step of a pipeline; it is not changed.
     columns : sequence of str or Schema
-        Names of the number columns, or the schema of the table.
+        Names of the columns that are looked at, numbers but for those with `levels`; or the table's schema.
     rows : float
         A guess of the number of rows.
 
@@ -117,12 +121,9 @@ def explain(model: PrivateEstimator, columns: Sequence[str] | Schema, rows: floa
     curator = RehearsalCurator(domain, plan.budget, rows, n_rows=model.n_rows)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MostlyNoise)
-        clustering = run_prepared(algorithm, curator, count_clipped=bool(model.count_clipped))
-    # Groups of average size: the median, since a rehearsal spreads rows evenly.
-    relative = np.median(clustering.centre_sd, axis=0)
-    known = not bounds.unknown
-    # Where no error of a centre is known, the prediction for the whole has to do.
-    worst = float(np.max(relative)) if np.isfinite(relative).all() else clustering.predicted_sd
+        found = run_prepared(algorithm, curator, count_clipped=bool(model.count_clipped))
+    relative, worst = _of_step(found) if isinstance(model, PrivateStep) else _of_groups(found)
+    known, groups = not bounds.unknown, None if isinstance(model, PrivateStep) else len(found.centres)
     errors = relative * bounds.half_width if known else relative
     info = model._info()
     return Explanation(
@@ -132,23 +133,39 @@ def explain(model: PrivateEstimator, columns: Sequence[str] | Schema, rows: floa
         risk=risk_sentence(plan.budget),
         charges=curator.transcript.charges,
         rows=float(rows),
-        centre_error={name: float(error) for name, error in zip(column_names(domain), errors, strict=True)},
-        size_error=clustering.size_sd,
-        group_size=float(rows) / len(clustering.centres),
+        centre_error=dict(zip(column_names(domain), map(float, errors), strict=bool(len(errors)))),
+        size_error=found.size_sd if groups else None,
+        group_size=float(rows) / groups if groups else None,
         bounds_known=known,
         mostly_noise=not worst <= _TOO_MUCH,
-        released=_released(model, curator.transcript, len(clustering.centres)),
+        released=_released(model, curator.transcript, groups) if groups else found.describe(),
     )
 
 
-def _imagined(model: PrivateEstimator, columns: Sequence[str]) -> Schema:
-    """Return the schema of a table of numbers, and of times where the model has them go round."""
-    rounds = check_cycles(model.cyclic)
+def _imagined(model: PrivateFit, columns: Sequence[str]) -> Schema:
+    """Return the schema of a table of numbers, of levels, and of times where the model has them go round."""
+    rounds, levels = check_cycles(model.cyclic), model.levels or {}
     types = {name: cells_of(rounds[name]) if name in rounds else NUMBER for name in columns}
-    return Schema.of(types, cyclic=model.cyclic, indicators=missing_for(model)[1])
+    types |= {name: TEXT for name in columns if name in levels}
+    indicators = missing_for(model)[1]
+    return Schema.of(types, levels=model.levels, cyclic=model.cyclic, indicators=indicators)
 
 
-def _released(model: PrivateEstimator, transcript: Transcript, n_clusters: int) -> str:
+def _of_groups(found: Clustering) -> tuple[Array, float]:
+    """Return the noise of an average group's centre, column by column, and the worst of it."""
+    # The median, since a rehearsal spreads rows evenly.
+    relative = np.median(found.centre_sd, axis=0)
+    # Where no error of a centre is known, the prediction for the whole has to do.
+    return relative, float(np.max(relative)) if np.isfinite(relative).all() else found.predicted_sd
+
+
+def _of_step(found: Learnt) -> tuple[Array, float]:
+    """Return the noise of the means, column by column, and the worst of it; of bounds none is known."""
+    sd = found.mean_sd
+    return (np.zeros(0), 0.0) if sd is None else (np.full(found.domain.n_columns, sd), sd)
+
+
+def _released(model: Any, transcript: Transcript, n_clusters: int) -> str:
     if isinstance(model, PrivateCoreset):
         taken = sum(isinstance(entry.question, WithoutNearest) for entry in transcript)
         return f"a coreset of {taken} weighted points"

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from shoal.accounting import Accountant, Approx, Budget, Charge, Pure, budget_of
-from shoal.algorithms import REGISTRY, Algorithm, AlgorithmInfo, run_prepared
+from shoal.algorithms import REGISTRY, AlgorithmInfo, run_prepared
 from shoal.algorithms.shared.clustering import check
 from shoal.domain import STEPS, BoundsLike, Domain, Schema, Unit
 from shoal.domain.domain import Neighbours, Scaling
@@ -183,6 +183,10 @@ class PrivateFit(BaseEstimator):  # type: ignore[misc]
         """Return what is known of the algorithm."""
         return self._registry[self._registered]
 
+    def _rehearsed(self, algorithm: Any) -> Any:
+        """Return what `explain` runs to tell errors: of what groups are found on, what finds them."""
+        return algorithm
+
     def _unit(self) -> Unit:
         return unit_for(self)
 
@@ -242,9 +246,4 @@ class PrivateFit(BaseEstimator):  # type: ignore[misc]
 
 
 class PrivateEstimator(CommonParameters, PrivateFit):
-    """Base class of estimators of groups, and of what groups are found on: they can be explained."""
-
-    def _rehearsed(self, algorithm: Any) -> Algorithm:
-        """Return what finds groups with an algorithm: `explain` tells their errors."""
-        found: Algorithm = algorithm
-        return found
+    """Base class of estimators of groups, and of what groups are found on."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -17,9 +18,6 @@ from shoal.domain.domain import Neighbours
 from shoal.domain.lattice import decode
 from shoal.estimators.parameters import check_count
 from shoal.estimators.steps import PeopleOutMixin, PrivateStep
-
-# Standard deviations of a component that are kept to each side of the mean.
-_CLIP = 3.0
 
 
 class PrivatePCA(PeopleOutMixin, ClassNamePrefixFeaturesOutMixin, PrivateStep):  # type: ignore[misc]
@@ -52,6 +50,9 @@ class PrivatePCA(PeopleOutMixin, ClassNamePrefixFeaturesOutMixin, PrivateStep): 
         The most rows of a person that are looked at; everything is charged for that many.
     budget : Accountant, optional
         Shared with the other steps.
+    levels : mapping of column name to list of str or int, optional
+        The public levels of category columns. Each becomes a column of 0 and 1, called ``column=level``;
+        another cell is a missing one.
     max_weight : float, optional
         The public maximum of `sample_weight` in `fit`.
     random_state : int, optional
@@ -70,6 +71,8 @@ class PrivatePCA(PeopleOutMixin, ClassNamePrefixFeaturesOutMixin, PrivateStep): 
         As shares of the noisy variance of all columns.
     reach_ : ndarray of shape (n_components,)
         What is scaled to 1: how far rows are kept along each direction.
+    release_ : StepRelease
+        What may be published: what was learnt, with certificate and transcript; it saves.
     certificate_ : Certificate
         What is guaranteed, to whom, and what was spent on what.
     transcript_ : Transcript
@@ -107,6 +110,7 @@ class PrivatePCA(PeopleOutMixin, ClassNamePrefixFeaturesOutMixin, PrivateStep): 
         unit: str | None = None,
         max_rows: int = 1,
         budget: Accountant | None = None,
+        levels: Mapping[str, Sequence[str | int]] | None = None,
         max_weight: float | None = None,
         random_state: Any = None,
     ) -> None:
@@ -120,6 +124,7 @@ class PrivatePCA(PeopleOutMixin, ClassNamePrefixFeaturesOutMixin, PrivateStep): 
         self.unit = unit
         self.max_rows = max_rows
         self.budget = budget
+        self.levels = levels
         self.max_weight = max_weight
         self.random_state = random_state
 
@@ -134,16 +139,12 @@ class PrivatePCA(PeopleOutMixin, ClassNamePrefixFeaturesOutMixin, PrivateStep): 
         return said if found.noisy else None
 
     def _take(self, found: Components) -> None:
-        unit = found.domain.length_unit
-        self._domain = found.domain
-        self._mean = found.mean
-        self.components_ = found.directions
-        self.mean_ = found.domain.decode(found.mean)
-        self.explained_variance_ = found.variances * unit**2
-        self.explained_variance_ratio_ = found.variances / max(found.total, float(found.variances.sum()))
-        # No row of the box lies further than this along a direction.
-        furthest = np.abs(found.directions) @ (found.domain.column_scale * (1 + np.abs(found.mean)))
-        self.reach_ = np.minimum(_CLIP * np.sqrt(found.variances), furthest) * unit
+        self._domain, self._mean, learnt = found.domain, found.mean, found.values
+        self.components_ = learnt["components"]
+        self.mean_ = learnt["mean"]
+        self.explained_variance_ = learnt["explained_variance"]
+        self.explained_variance_ratio_ = learnt["explained_variance_ratio"]
+        self.reach_ = learnt["reach"]
 
     def _map(self, rows: Array) -> Array:
         # Missing cells are taken to lie in the middle of the bounds.

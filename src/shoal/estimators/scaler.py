@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import OneToOneFeatureMixin
 from sklearn.utils.validation import check_is_fitted
 
 from shoal._typing import Array
@@ -15,10 +15,10 @@ from shoal.algorithms.column_stats import ColumnSpreads, Spreads
 from shoal.domain import BoundsLike
 from shoal.domain.domain import Neighbours
 from shoal.errors import InvalidInput
-from shoal.estimators.steps import PeopleOutMixin, PrivateStep
+from shoal.estimators.steps import ColumnsOutMixin, PeopleOutMixin, PrivateStep
 
 
-class PrivateScaler(PeopleOutMixin, OneToOneFeatureMixin, PrivateStep):  # type: ignore[misc]
+class PrivateScaler(PeopleOutMixin, ColumnsOutMixin, PrivateStep):
     """Centre every column on its noisy mean and divide it by its noisy spread.
 
     What comes out is clipped to `clip` standard deviations and divided by them, so it lies in [-1, 1]: use it
@@ -43,6 +43,9 @@ class PrivateScaler(PeopleOutMixin, OneToOneFeatureMixin, PrivateStep):  # type:
         The most rows of a person that are looked at; everything is charged for that many.
     budget : Accountant, optional
         Shared with the other steps.
+    levels : mapping of column name to list of str or int, optional
+        The public levels of category columns. Each becomes a column of 0 and 1, called ``column=level``;
+        another cell is a missing one.
     max_weight : float, optional
         The public maximum of `sample_weight` in `fit`.
     random_state : int, optional
@@ -53,6 +56,8 @@ class PrivateScaler(PeopleOutMixin, OneToOneFeatureMixin, PrivateStep):  # type:
     mean_, scale_ : ndarray of shape (n_columns,)
         Noisy means and standard deviations in the table's own units, released. The scale of a column whose
         spread does not stand out of the noise is that of the noise; of a constant one, 1.
+    release_ : StepRelease
+        What may be published: what was learnt, with certificate and transcript; it saves.
     certificate_ : Certificate
         What is guaranteed, to whom, and what was spent on what.
     transcript_ : Transcript
@@ -89,6 +94,7 @@ class PrivateScaler(PeopleOutMixin, OneToOneFeatureMixin, PrivateStep):  # type:
         unit: str | None = None,
         max_rows: int = 1,
         budget: Accountant | None = None,
+        levels: Mapping[str, Sequence[str | int]] | None = None,
         max_weight: float | None = None,
         random_state: Any = None,
     ) -> None:
@@ -100,6 +106,7 @@ class PrivateScaler(PeopleOutMixin, OneToOneFeatureMixin, PrivateStep):  # type:
         self.unit = unit
         self.max_rows = max_rows
         self.budget = budget
+        self.levels = levels
         self.max_weight = max_weight
         self.random_state = random_state
 
@@ -113,12 +120,10 @@ class PrivateScaler(PeopleOutMixin, OneToOneFeatureMixin, PrivateStep):  # type:
             "the noise of the means is as wide as the bounds, so the scaling is mostly noise: raise "
             "epsilon or give tighter bounds"
         )
-        return said if found.noisy else None
+        return None if found.mean_sd <= 0.5 else said
 
     def _take(self, found: Spreads) -> None:
-        half = found.domain.bounds.half_width
-        self.mean_ = found.domain.bounds.middle + found.means * half
-        self.scale_ = np.where(half > 0, found.spreads * half, 1.0)
+        self.mean_, self.scale_ = found.values["mean"], found.values["scale"]
 
     def _map(self, rows: Array) -> Array:
         # Missing cells stay missing.

@@ -8,7 +8,7 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-from sklearn.base import TransformerMixin
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from shoal._typing import Array
@@ -17,6 +17,7 @@ from shoal.domain.schema import NUMBER
 from shoal.errors import InvalidInput, MostlyNoise
 from shoal.estimators.fitting import PrivateFit
 from shoal.queries import Transcript
+from shoal.release import StepRelease
 from shoal.sources import FileTable, OpenTable, Table, open_table
 
 
@@ -35,6 +36,24 @@ class PeopleOutMixin:
         """
         names = super().get_feature_names_out(input_features)  # type: ignore[misc]
         return names if self.unit is None else np.append(names, self.unit)
+
+
+class ColumnsOutMixin(OneToOneFeatureMixin):  # type: ignore[misc]
+    """A column out for each column in, or for each level of a category."""
+
+    levels: Any
+    release_: StepRelease
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Return the names of the columns that come out.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            As for scikit-learn's transformers.
+        """
+        names = super().get_feature_names_out(input_features)
+        return np.array(self.release_.names, dtype=object) if self.levels else names
 
 
 class PrivateStep(TransformerMixin, PrivateFit):  # type: ignore[misc]
@@ -56,6 +75,7 @@ class PrivateStep(TransformerMixin, PrivateFit):  # type: ignore[misc]
         return super()._open(X, sample_weight)
 
     def _keep(self, found: Any, transcript: Transcript) -> None:
+        self.release_ = StepRelease(found, self.certificate_, transcript)
         self.transcript_ = transcript
         self._take(found)
         if said := self._warning(found):
@@ -85,7 +105,7 @@ class PrivateStep(TransformerMixin, PrivateFit):  # type: ignore[misc]
         """
         check_is_fitted(self)
         declared = dict.fromkeys(getattr(self, "feature_names_in_", ()), NUMBER)
-        table = open_table(X, bounds=declared, unit=self.unit)
+        table = open_table(X, levels=self.levels, bounds=declared, unit=self.unit)
         validate_data(self, table.blank(), skip_check_array=True, reset=False)
         without = table.without_people()
         rows = [np.column_stack(without.read(part).columns) for part in without.parts(2**16)]

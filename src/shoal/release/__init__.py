@@ -3,19 +3,22 @@
 from shoal.release.certificate import Certificate
 from shoal.release.coreset import CoresetRelease
 from shoal.release.folder import check_free
-from shoal.release.loading import load
+from shoal.release.loading import AnyRelease, load
 from shoal.release.release import Release
 from shoal.release.signing import sign
+from shoal.release.step import StepRelease
 from shoal.release.synopsis import SynopsisRelease
 from shoal.release.trust import Intervals
 from shoal.release.verify import Check, Verification, verify
 
 __all__ = [
+    "AnyRelease",
     "Certificate",
     "Check",
     "CoresetRelease",
     "Intervals",
     "Release",
+    "StepRelease",
     "SynopsisRelease",
     "Verification",
     "check_free",

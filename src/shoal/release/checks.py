@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from shoal.accounting import NoGuarantee
-from shoal.algorithms import REGISTRY, SYNOPSES, counts_clipped, lookup, run_prepared
+from shoal.algorithms import counts_clipped, lookup, run_prepared
 from shoal.errors import InvalidRelease, MostlyNoise, ReplayMismatch
 from shoal.queries import (
     ReplayCurator,
@@ -19,30 +19,26 @@ from shoal.queries import (
 )
 from shoal.queries.gate.codec import digest, from_plain
 from shoal.release.certificate import SHARED, Certificate
-from shoal.release.coreset import CoresetRelease, Part, coreset_files
-from shoal.release.files import ARRAYS, TABLE, read_npz, to_files
+from shoal.release.coreset import Part
+from shoal.release.files import ARRAYS, TABLE, read_npz
 from shoal.release.folder import FORMAT
 from shoal.release.formats import NOT_STATED, same_numbers, upgraded
+from shoal.release.loading import AnyRelease, registry_of
+from shoal.release.loading import written as write_anew
 from shoal.release.release import Release
-from shoal.release.synopsis import SynopsisRelease, synopsis_files
+from shoal.release.step import StepRelease
+from shoal.release.synopsis import SynopsisRelease
 
 # Mathematical functions differ in their last bits between machines; sums and quotients do not.
 _CLOSE = 1e-6
 
 
-def check_copies(
-    release: Release | SynopsisRelease | CoresetRelease, files: Mapping[str, bytes], written: int = FORMAT
-) -> str:
+def check_copies(release: AnyRelease, files: Mapping[str, bytes], written: int = FORMAT) -> str:
     """Check that every file says what the release says, by writing them anew.
 
     Those of an older format are worded otherwise: of them numbers are compared.
     """
-    if isinstance(release, Release):
-        anew = to_files(release)
-    elif isinstance(release, SynopsisRelease):
-        anew = synopsis_files(release)
-    else:
-        anew = coreset_files(release)
+    anew = write_anew(release)
     if differ := sorted(set(anew) ^ set(files)):
         raise InvalidRelease(f"{', '.join(differ)}: there, but should not be, or the other way round")
     for name, data in anew.items():
@@ -142,10 +138,10 @@ def check_errors(release: Release, again: Release) -> str:
     return "standard errors and intervals follow from the noise of the answers"
 
 
-def check_certificate(release: Release | SynopsisRelease | Part, written: int = FORMAT) -> str:
+def check_certificate(release: Release | SynopsisRelease | StepRelease | Part, written: int = FORMAT) -> str:
     """Check what the certificate states against the transcript, as far as its format states it."""
     certificate = release.certificate
-    info = lookup(certificate.algorithm, REGISTRY if isinstance(release, Release) else SYNOPSES)
+    info = lookup(certificate.algorithm, registry_of(release))
     issued = Certificate.issue(
         info,
         release.transcript,

@@ -25,7 +25,8 @@ from shoal.release.files import ARRAYS, CERTIFICATE, CORESET, TEXT, TRANSCRIPT, 
 from shoal.release.folder import FORMAT, dumps, loads, write_folder
 from shoal.release.formats import read_release
 from shoal.release.geojson import to_geojson
-from shoal.release.places import PlacesRelease, run_again
+from shoal.release.places import PlacesRelease
+from shoal.release.rerun import run_again
 
 POINTS, POINT_MAP = "coreset.csv", "coreset.geojson"
 _NOTE = (

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from shoal.release.release import Release
 
 SUMMARY, ARRAYS, TABLE, MAP = "release.json", "release.npz", "centres.csv", "centres.geojson"
-SYNOPSIS, CORESET = "synopsis.json", "coreset.json"  # instead of the summary
+SYNOPSIS, CORESET, STEP = "synopsis.json", "coreset.json", "step.json"  # instead of the summary
 TRANSCRIPT, CERTIFICATE, TEXT = "transcript.json", "certificate.json", "certificate.txt"
 NAMES = (SUMMARY, ARRAYS, TABLE, MAP, TRANSCRIPT, CERTIFICATE, TEXT)
 

@@ -1,9 +1,8 @@
-"""What releases of places with weights have in common: columns, groups found for free, and reading them."""
+"""What releases of places with weights have in common: columns, and groups found for free."""
 
 from __future__ import annotations
 
 import numbers
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,11 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal._typing import Array
-from shoal.algorithms import Runs, counts_clipped, run_prepared
 from shoal.algorithms.synopses.synopsis import Synopsis
 from shoal.domain import Domain
-from shoal.errors import InvalidInput, InvalidRelease, ReplayMismatch
-from shoal.queries import ReplayCurator, Transcript
+from shoal.errors import InvalidInput
 from shoal.release.certificate import Certificate, column_names
 from shoal.release.labels import label
 from shoal.release.told import Told, told
@@ -142,19 +139,6 @@ class PlacesRelease(ABC):
 
     def _columns_shown(self) -> str:
         return ", ".join(self.names[:4]) + (", ..." if len(self.names) > 4 else "")
-
-
-def run_again(algorithm: Runs[Made], transcript: Transcript) -> Made:
-    """Make what was released from its recorded answers, or say why these are not of such a run."""
-    curator = ReplayCurator(transcript)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # it was said at the time, and the release says it
-            made = run_prepared(algorithm, curator, count_clipped=counts_clipped(transcript))
-        curator.finish()
-    except ReplayMismatch as error:
-        raise InvalidRelease(str(error)) from None
-    return made
 
 
 def whole_number(value: Any, name: str, least: int = 1) -> int:

@@ -11,19 +11,19 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal._typing import Array
-from shoal.algorithms import SYNOPSES, lookup
+from shoal.algorithms import SYNOPSES
 from shoal.algorithms.synopses.boxes import BoxCounts
-from shoal.algorithms.synopses.groups import MakesSynopsis
 from shoal.domain import Domain
 from shoal.errors import InvalidInput, InvalidRelease
 from shoal.queries import Transcript
-from shoal.queries.gate.codec import Arrays, from_plain, plain
+from shoal.queries.gate.codec import plain
 from shoal.release.certificate import Certificate
-from shoal.release.files import ARRAYS, CERTIFICATE, SYNOPSIS, TEXT, TRANSCRIPT, read_npz, to_csv, write_npz
-from shoal.release.folder import FORMAT, dumps, loads, write_folder
+from shoal.release.files import SYNOPSIS, to_csv
+from shoal.release.folder import dumps, loads, write_folder
 from shoal.release.formats import read_release
 from shoal.release.geojson import to_geojson
-from shoal.release.places import PlacesRelease, framed, run_again, whole_number
+from shoal.release.places import PlacesRelease, framed, whole_number
+from shoal.release.rerun import files_of, read_again
 
 _NOTE = (
     "Noisy counts of rows in boxes over the bounds. release.npz holds them: counts; cells, the flat places "
@@ -163,10 +163,8 @@ class SynopsisRelease(PlacesRelease):
 
 def synopsis_files(release: SynopsisRelease) -> dict[str, bytes]:
     """Return the content of every file of a synopsis, by name."""
-    stored: Arrays = {}
-    transcript, held = plain(release.transcript, stored), release.synopsis
+    held = release.synopsis
     summary = {
-        "format": FORMAT,
         "note": _NOTE,
         "columns": list(release.names),
         **held.facts(),
@@ -177,38 +175,24 @@ def synopsis_files(release: SynopsisRelease) -> dict[str, bytes]:
         "schema": plain(release.domain),
         **({"groups": list(release.groups)} if release.groups else {}),
     }
-    texts = {
-        SYNOPSIS: dumps(summary),
-        TRANSCRIPT: dumps(transcript),
-        CERTIFICATE: dumps(release.certificate.to_dict()),
-        TEXT: f"{release.certificate}\n",
-    }
+    more: dict[str, str] = {}
     for k in release.groups:
         rows = (found := release.kmeans(k)).records()
-        texts[f"groups-{k}.csv"] = to_csv(rows)
+        more[f"groups-{k}.csv"] = to_csv(rows)
         if (points := to_geojson(release.domain, found.centres, rows, GROUPS_FREE)) is not None:
-            texts[f"groups-{k}.geojson"] = dumps(points)
-    return {ARRAYS: write_npz({**held.arrays(), **stored}), **{n: text.encode() for n, text in texts.items()}}
+            more[f"groups-{k}.geojson"] = dumps(points)
+    files = files_of(SYNOPSIS, summary, held.arrays(), release.certificate, release.transcript)
+    return {**files, **{name: text.encode() for name, text in more.items()}}
 
 
 def synopsis_from_files(files: Mapping[str, bytes]) -> SynopsisRelease:
     """Read a synopsis from its transcript, by running its algorithm again; the other files are copies."""
-    for name in (SYNOPSIS, ARRAYS, TRANSCRIPT, CERTIFICATE, TEXT):
-        if name not in files:
-            raise InvalidRelease(f"{name} is missing")
-    arrays = read_npz(files[ARRAYS])
-    stated = loads(files[CERTIFICATE], CERTIFICATE)
-    if not isinstance(stated, dict):
-        raise InvalidRelease(f"{CERTIFICATE} does not hold one record")
-    certificate = Certificate.from_dict(stated)
-    transcript: Transcript = from_plain(Transcript, loads(files[TRANSCRIPT], TRANSCRIPT), arrays)
-    kind = lookup(certificate.algorithm, SYNOPSES).algorithm
-    algorithm: MakesSynopsis = from_plain(kind, certificate.parameters)
+    found, certificate, transcript = read_again(SYNOPSIS, files, SYNOPSES)
     saved = loads(files[SYNOPSIS], SYNOPSIS).get("groups", [])
     if not isinstance(saved, list) or len(saved) > _MOST_SAVED:
         raise InvalidRelease(f"{SYNOPSIS} does not say for which numbers of groups there are files")
     groups = tuple(whole_number(k, f"groups in {SYNOPSIS}") for k in saved)
-    return SynopsisRelease(run_again(algorithm, transcript), certificate, transcript, groups)
+    return SynopsisRelease(found, certificate, transcript, groups)
 
 
 def _scaled(domain: Domain, low: Array, high: Array) -> tuple[Array, Array]:

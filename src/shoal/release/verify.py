@@ -20,8 +20,8 @@ from shoal.release.checks import (
     check_errors,
     replay,
 )
-from shoal.release.coreset import CoresetRelease, coreset_from_files
-from shoal.release.files import CORESET, NAMES, SYNOPSIS, from_files
+from shoal.release.coreset import CoresetRelease
+from shoal.release.files import CORESET, NAMES, STEP, SYNOPSIS
 from shoal.release.folder import (
     MANIFEST,
     SIGNATURE,
@@ -32,9 +32,9 @@ from shoal.release.folder import (
     read_manifest,
 )
 from shoal.release.formats import format_of, upgraded
+from shoal.release.loading import AnyRelease, released
 from shoal.release.release import Release
 from shoal.release.signing import check_signature
-from shoal.release.synopsis import SynopsisRelease, synopsis_from_files
 
 NOTE = (
     "This shows integrity, not authorship: the files are whole and fit together, but anyone can write files "
@@ -170,7 +170,7 @@ def _checks(folder: Path) -> Iterator[Check]:
     if hashes is not None:
         yield _try("listing", check_listing, folder, hashes)[0]
     files: dict[str, bytes] = {}
-    for name in hashes or (n for n in (*NAMES, SYNOPSIS, CORESET) if (folder / n).is_file()):
+    for name in hashes or (n for n in (*NAMES, SYNOPSIS, CORESET, STEP) if (folder / n).is_file()):
         check, data = _try(f"file {name}", read_file, folder, name)
         if data is not None:
             files[name] = data
@@ -188,7 +188,7 @@ def _checks(folder: Path) -> Iterator[Check]:
         yield _try(f"charges{of}", check_charges, part.transcript)[0]
         yield _try(f"budget{of}", check_budget, part.transcript)[0]
         yield _try(f"answers{of}", check_answers, part.transcript)[0]
-        # Synopses and coresets are read by running their algorithm again: there is nothing left to compare.
+        # All but groups are read by running their algorithm again: there is nothing left to compare.
         again = None
         if isinstance(part, Release):
             check, again = _try("replay", replay, part)
@@ -203,13 +203,8 @@ def _signature(folder: Path, signed_by: str | os.PathLike[str] | None) -> Iterat
         yield _try("signature", check_signature, folder, signed_by)[0]
 
 
-def _contents(files: dict[str, bytes]) -> Release | SynopsisRelease | CoresetRelease:
-    files = upgraded(files)
-    if SYNOPSIS in files:
-        return synopsis_from_files(files)
-    if CORESET in files:
-        return coreset_from_files(files)
-    return Release(**from_files(files))
+def _contents(files: dict[str, bytes]) -> AnyRelease:
+    return released(upgraded(files))
 
 
 def _try(name: str, check: Callable[..., Any], *given: Any) -> tuple[Check, Any]:
