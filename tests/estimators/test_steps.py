@@ -397,6 +397,9 @@ def test_what_a_step_learnt_is_saved_shown_and_cannot_be_forged(tmp_path):
     assert np.array_equal(again.values["scale"], step.scale_)
     told = CliRunner().invoke(main, ["show", str(tmp_path / "step")]).output
     assert "Means and spreads of 2 columns" in told
+    for command in (["ask", "--k", "2"], ["plot", "--out", "p.png"], ["predict", "t.csv", "--out", "o.csv"]):
+        refused = CliRunner().invoke(main, [command[0], str(tmp_path / "step"), *command[1:]])
+        assert "what a step of a pipeline learnt, and no groups" in refused.stderr
     file = tmp_path / "step" / "step.json"
     file.write_text(file.read_text().replace('"scale": [', '"scale": [1'))
     assert set(verify(tmp_path / "step").failed) == {"file step.json", "copies"}

@@ -186,11 +186,21 @@ def peers_group() -> None:
     """Other libraries to compare with, each in an environment of its own."""
 
 
-@peers_group.command("list")
-def peers_list() -> None:
+@peers_group.add_command
+@command("list")
+def peers_list(as_json: bool) -> None:
     """List the peers and whether they are installed."""
     from shoal.bench import peers
 
+    if as_json:
+        homes = {name: str(peers.home(name)) for name in peers.PEERS if peers.installed(name)}
+        write_json(
+            [
+                {"name": name, "installed": homes.get(name), "requirements": list(peer.requirements)}
+                for name, peer in peers.PEERS.items()
+            ]
+        )
+        return
     for name, peer in peers.PEERS.items():
         state = f"installed in {peers.home(name)}" if peers.installed(name) else "not installed"
         click.echo(f"{name}: {state} ({', '.join(peer.requirements)})")

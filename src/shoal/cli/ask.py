@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from shoal.cli.records import load_groups
 from shoal.reporting.console import command, say, write_json
 
 
@@ -40,7 +41,7 @@ def ask(
     It was paid for when it was made; nothing here touches the table or costs anything.
     """
     from shoal.errors import InvalidInput
-    from shoal.release import CoresetRelease, SynopsisRelease, load
+    from shoal.release import CoresetRelease, SynopsisRelease
 
     if not k and not box and sample is None:
         raise InvalidInput("ask for something: --k 5, --box name=low:high or --sample 1000 --out rows.csv")
@@ -48,11 +49,11 @@ def ask(
         raise InvalidInput("--sample and --out go together: say how many synthetic rows, and where to")
     if out is not None and out.exists():
         raise InvalidInput(f"the output file {out} exists; give another name, or move it away first")
-    release = load(synopsis)
+    release = load_groups(synopsis)
     if isinstance(release, CoresetRelease) and (box or sample is not None):
         raise InvalidInput(f"{synopsis} is a coreset: it gives groups (--k), not counts or synthetic rows")
     if not isinstance(release, SynopsisRelease | CoresetRelease):
-        raise InvalidInput(f"{synopsis} holds no synopsis; make one with: shoal fit --synopsis")
+        raise InvalidInput(f"{synopsis} holds groups, not a synopsis; make one with: shoal fit --synopsis")
     found: dict[str, Any] = {}
     if save is not None and not (k and isinstance(release, SynopsisRelease)):
         raise InvalidInput("--save keeps groups (--k) beside the synopsis that they were found on")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
+from shoal.cli.records import load_groups
 from shoal.reporting.console import command, say, write_json
 
 
@@ -21,14 +21,14 @@ def plot(
 ) -> None:
     """Draw the groups of a RELEASE: on a map where columns are longitude and latitude, else side by side."""
     from shoal.errors import InvalidInput
-    from shoal.release import Release, load
+    from shoal.release import Release
 
     out = out or Path(f"{release.resolve().name}.png")
     if out.exists():
         raise InvalidInput(f"the output file {out} exists; give another name, or move it away first")
     if out.suffix not in (".png", ".svg", ".pdf"):
         raise InvalidInput(f"the output file {out} must end in .png, .svg or .pdf")
-    found: Any = load(release)
+    found = load_groups(release)
     if not isinstance(found, Release):
         if k is None:
             raise InvalidInput(f"{release} holds no groups; say how many to find: shoal plot {release} --k 5")

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from shoal.cli.options import Reading, reading_options
+from shoal.cli.records import load_groups
 from shoal.reporting.console import command, say, write_json
 
 
@@ -22,17 +23,15 @@ def predict(release: Path, table: str, out: Path, as_json: bool, **reading: Any)
     The labels are about single rows: for the data holder's own use, not for release.
     """
     from shoal.errors import InvalidInput
-    from shoal.release import Release, StepRelease, load
+    from shoal.release import Release
     from shoal.release.labels import label
 
     if out.exists():
         raise InvalidInput(f"the output file {out} exists; give another name, or move it away first")
     if out.suffix not in (".parquet", ".csv"):
         raise InvalidInput(f"the output file {out} must end in .parquet or .csv")
-    found = load(release)
+    found = load_groups(release)
     if not isinstance(found, Release):
-        if isinstance(found, StepRelease):
-            raise InvalidInput(f"{release} is what a step learnt and has no groups: use it in a pipeline")
         raise InvalidInput(f"{release} is a synopsis and has no groups; find some: shoal ask {release} --k 5")
     rows = _write(label(found, _opened(table, reading)), out)
     if as_json:

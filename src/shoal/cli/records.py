@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
+
+from shoal.errors import InvalidInput
 
 
 def record(release: Any) -> dict[str, Any]:
@@ -31,6 +34,16 @@ def record(release: Any) -> dict[str, Any]:
         return {**about, "step": {"columns": list(release.names), **values}}
     said = {"errors": release.certificate.errors, "doubts": [doubt.text for doubt in release.doubts]}
     return {**about, "groups": _groups(release), "level": release.intervals.level, **said}
+
+
+def load_groups(folder: Path) -> Any:
+    """Read a release that has groups, or that they can be found on."""
+    from shoal.release import StepRelease, load
+
+    found = load(folder)
+    if isinstance(found, StepRelease):
+        raise InvalidInput(f"{folder} holds what a step of a pipeline learnt, and no groups")
+    return found
 
 
 def groups_of(names: Sequence[str], centres: Any, sizes: Any) -> list[dict[str, Any]]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +19,7 @@ from shoal.errors import InvalidInput, InvalidRelease
 from shoal.queries import Transcript
 from shoal.queries.gate.codec import Arrays, digest, from_plain, plain
 from shoal.release.certificate import Certificate
-from shoal.release.files import ARRAYS, CERTIFICATE, CORESET, TEXT, TRANSCRIPT, read_npz, write_npz
+from shoal.release.files import ARRAYS, CERTIFICATE, CORESET, TEXT, TRANSCRIPT, read_npz, to_csv, write_npz
 from shoal.release.folder import FORMAT, dumps, loads, write_folder
 from shoal.release.formats import read_release
 from shoal.release.geojson import to_geojson
@@ -267,7 +265,7 @@ def coreset_files(release: CoresetRelease) -> dict[str, bytes]:
     }
     texts = {
         CORESET: dumps(summary),
-        POINTS: _csv(rows),
+        POINTS: to_csv(rows),
         TRANSCRIPT: dumps(transcripts),
         CERTIFICATE: dumps([part.certificate.to_dict() for part in release.parts]),
         TEXT: "\n".join(f"{part.certificate}\n" for part in release.parts),
@@ -277,14 +275,6 @@ def coreset_files(release: CoresetRelease) -> dict[str, bytes]:
         texts[POINT_MAP] = dumps(points)
     arrays = {"points": release.points, "weights": release.weights}
     return {ARRAYS: write_npz({**arrays, **stored}), **{n: text.encode() for n, text in texts.items()}}
-
-
-def _csv(rows: list[dict[str, Any]]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(rows[0])
-    writer.writerows(row.values() for row in rows)
-    return text.getvalue()
 
 
 def coreset_from_files(files: Mapping[str, bytes]) -> CoresetRelease:
