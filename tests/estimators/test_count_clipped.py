@@ -56,7 +56,8 @@ def test_it_is_asked_only_if_it_is_wanted(people):
 
 
 def test_columns_of_any_kind_are_counted_once(people):
-    how = {"bounds": ENDS, "levels": {"colour": ["blue", "green"]}, "missing": "drop"}
+    ends = {**ENDS, "sure": (0, 1)}  # columns that bounds name, and those with levels, are clustered
+    how = {"bounds": ends, "levels": {"colour": ["blue", "green"]}, "missing": "drop"}
     found = DPLloyd(2, epsilon=20.0, count_clipped=True, **how).fit(people).certificate_.clipped
     assert list(found) == ["age", "income", "sure", "colour"]
     assert found["colour"]["missing"] == pytest.approx(1.0, abs=0.02)  # no level of it was declared

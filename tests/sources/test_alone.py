@@ -66,7 +66,7 @@ OBJECTS = [
     np.datetime64("2024-05-01", "ns"),
     np.timedelta64(5, "s"),
     np.timedelta64(3, "M"),
-    np.timedelta64("NaT"),
+    np.timedelta64("NaT", "s"),
     pd.Timedelta("1s"),
     Fails(),
     uuid.UUID(int=5),

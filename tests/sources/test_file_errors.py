@@ -135,7 +135,7 @@ def test_text_where_numbers_are_wanted(folder):
 def test_other_arguments(folder):
     with pytest.raises(InvalidTable, match="list of names"):
         FileTable(folder, "lon")
-    with pytest.raises(InvalidTable, match="'number' or 'boolean'"):
+    with pytest.raises(InvalidTable, match="'number', 'boolean' or 'time'"):
         FileTable(folder, types={"name": "date"})
     refused(
         InvalidTable,

@@ -61,7 +61,7 @@ def test_dates():
 ODD = ["", "2024-13-01", "2024-05-01T25:00", b"\xff", "\ud800", 7, 1e300, True, [], object, pd.NaT, pd.NA]
 
 
-@pytest.mark.parametrize("cell", [*ODD, np.datetime64("NaT")], ids=repr)
+@pytest.mark.parametrize("cell", [*ODD, np.datetime64("NaT", "s")], ids=repr)
 def test_no_cell_stops_the_reading_of_times(cell):
     assert math.isnan(seconds(cell))
     column = pd.Series([cell, "2024-05-01"], dtype=object)
