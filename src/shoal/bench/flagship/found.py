@@ -30,6 +30,7 @@ class Found:
 
     def __init__(self, records: Iterable[Record] = ()) -> None:
         self._by_cell: defaultdict[Cell, dict[int, Record]] = defaultdict(dict)
+        self._slow: set[tuple[str, str]] = set()
         for record in records:
             self.add(record)
 
@@ -37,10 +38,12 @@ class Found:
         """Take one more result."""
         cell = Cell(**{fact: record[fact] for fact in _FACTS if fact in record})
         self._by_cell[cell][record["seed"]] = record
+        if str(record.get("error")).startswith(TOO_SLOW):
+            self._slow.add((cell.table, cell.algorithm))
 
     def done(self, cell: Cell, seed: int) -> bool:
-        """Tell whether there is a result, if only an error."""
-        return seed in self._by_cell.get(cell, ())
+        """Tell whether there is a result, if only an error; what was too slow on a table counts as done."""
+        return seed in self._by_cell.get(cell, ()) or (cell.table, cell.algorithm) in self._slow
 
     def records(self, cell: Cell, first: int, n: int) -> list[Record]:
         """Return the results of `n` seeds that did not fail."""
