@@ -22,6 +22,7 @@ BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
         ("how-to/coreset.md", 4),
         ("how-to/columns.md", 1),
         ("how-to/releases.md", 4),
+        ("how-to/streams.md", 1),
     ],
 )
 def test_page_runs(page, least, tmp_path, monkeypatch):

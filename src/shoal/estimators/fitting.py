@@ -91,9 +91,10 @@ class PrivateFit(BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_rows, n_columns), path or FileTable
-            Numbers, booleans and categories of declared levels; missing and infinite cells are allowed. A
-            path names a file, a folder or a pattern, which is streamed.
+        X : array-like or data frame of shape (n_rows, n_columns), path, FileTable or stream
+            Numbers, booleans, times and categories of declared levels; missing and infinite cells are
+            allowed. A path names a file, a folder or a pattern, which is streamed; so are a polars LazyFrame,
+            a Dataset or RecordBatchReader of pyarrow, a DuckDB relation, a cursor and a SQLAlchemy Result.
         y : ignored
             For pipelines.
         sample_weight : array-like of shape (n_rows,) or str, optional

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from os import PathLike, fspath
@@ -15,7 +15,7 @@ from shoal.domain import Domain, Part, Schema
 from shoal.domain.schema import BOOLEAN, NUMBER, TIME, Level, no_such_column
 from shoal.errors import InvalidFile, InvalidTable
 from shoal.sources.columns import Piece, read_frame
-from shoal.sources.files import Format, find_files
+from shoal.sources.files import Format, find_all
 from shoal.sources.formats import open_part, open_text
 from shoal.sources.lines import decode
 from shoal.sources.rows import OpenTable, Source
@@ -31,7 +31,7 @@ class FileTable(OpenTable):
 
     Parameters
     ----------
-    path : str or path
+    path : str or path, or a list of these
         A file, a folder, or a pattern such as ``"trips/2024-*.parquet"``.
     columns : sequence of str, optional
         The columns to cluster. If not given, all of a file with types; of a CSV, those that bounds and levels
@@ -62,7 +62,7 @@ class FileTable(OpenTable):
 
     def __init__(
         self,
-        path: str | PathLike[str],
+        path: str | PathLike[str] | Sequence[str | PathLike[str]],
         columns: Iterable[str | None] | None = None,
         *,
         types: Mapping[str, Literal["number", "boolean", "time"]] | None = None,
@@ -70,8 +70,10 @@ class FileTable(OpenTable):
         header: bool = True,
         multiline: bool = False,
     ) -> None:
-        self.path = fspath(path)
-        kind, files = find_files(self.path, format)
+        several = [path] if isinstance(path, str | PathLike) else list(path)
+        paths = [fspath(one) for one in several]
+        self.path = " ".join(paths)
+        kind, files = find_all(paths, format)
         self._types = _check_types(types)
         if isinstance(columns, str):
             raise InvalidTable(f"columns is {columns!r}; give a list of names, such as [{columns!r}]")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
@@ -63,6 +64,25 @@ def find_files(path: str, given: Format | None) -> tuple[Format, list[Path]]:
             "name one with a pattern such as folder/*.parquet"
         )
     return next(iter(known.values())), list(known)
+
+
+def find_all(paths: Sequence[str], given: Format | None) -> tuple[Format, list[Path]]:
+    """Return the files that several paths mean, each once, and their one format.
+
+    Parameters
+    ----------
+    paths : sequence of str
+        As for :func:`find_files`.
+    given : {"parquet", "csv", "ipc"}, optional
+        The format, where names do not tell.
+    """
+    if not paths:
+        raise InvalidFile("no file is named")
+    found = [find_files(path, given) for path in paths]
+    kinds = sorted({kind for kind, _ in found})
+    if len(kinds) > 1:
+        raise InvalidFile(f"the files are of several formats ({', '.join(kinds)}); name those of one")
+    return found[0][0], list(dict.fromkeys(file for _, files in found for file in files))
 
 
 def _in_folder(folder: Path) -> list[Path]:

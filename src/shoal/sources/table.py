@@ -21,6 +21,7 @@ from shoal.errors import InvalidTable
 from shoal.sources.arrow import FileTable
 from shoal.sources.columns import Piece, Values, expanded, read_frame, read_numbers, type_of_series
 from shoal.sources.rows import OpenTable, Source, in_order
+from shoal.sources.streams import stream_of
 
 T = TypeVar("T")
 
@@ -296,6 +297,7 @@ def open_table(
     names = [mapping for mapping in (bounds, levels, cyclic) if isinstance(mapping, Mapping)]
     if isinstance(bounds, Mapping) and bounds:
         roles["columns"] = dict.fromkeys(str(name) for mapping in names for name in mapping)
+    X = stream_of(X) or X
     return _file(X).using(**roles) if _is_file(X) else Table(X, **roles)
 
 
@@ -315,7 +317,7 @@ def open_like(X: Any, schema: Schema | None) -> OpenTable:
         **schema.roles,
         "ignore": {schema.unit, schema.weight, schema.part and schema.part.column},
     }
-    names = [field.name for field in schema.fields]
+    names, X = [field.name for field in schema.fields], stream_of(X) or X
     if _is_file(X):
         return _file(X, schema).using(columns=names if schema.named else None, **roles)
     # Columns that were not clustered are passed over, unless some that were are not there.
