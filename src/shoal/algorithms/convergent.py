@@ -67,13 +67,11 @@ class Convergent:
                 loss = OffsetCost(cells, targets, zone, 2 * radius)
                 centres = zone[np.arange(k), curator.select_each(loss, share=cost * choice)]
         spread = centre_sd(offsets, answer.counts, answer.sum_sd, answer.count_sd)
-        return Clustering(
-            centres=Voronoi(centres).centres,
-            sizes=answer.counts,
-            # How far the chosen point lies from the noisy mean is known, and adds to that mean's error.
-            centre_sd=np.hypot(spread, centres - targets),
-            size_sd=answer.count_sd,
-            n_iter=self.max_iter,
-            predicted_sd=relative_noise(curator, answer, answer.counts, radius),
-            domain=curator.domain,
+        # How far the chosen point lies from the noisy mean is known, and adds to that mean's error.
+        error, predicted = (
+            np.hypot(spread, centres - targets),
+            relative_noise(curator, answer, answer.counts, radius),
+        )
+        return Clustering.from_sums(
+            curator, centres, answer, self.max_iter, centre_sd=error, predicted_sd=predicted
         )

@@ -12,7 +12,6 @@ from fractions import Fraction
 import numpy as np
 
 from shoal._typing import Array
-from shoal.algorithms.grid import effective_epsilon
 from shoal.algorithms.shared.clustering import Clustering, count_rows
 from shoal.errors import InvalidInput
 from shoal.queries import ClusterCost, Curator, Voronoi
@@ -58,7 +57,7 @@ class Genetic:
         rows, rest = count_rows(curator)
         for_sizes = SHARE_FOR_SIZES * rest
         search = rest - for_sizes
-        epsilon = effective_epsilon(curator, search)
+        epsilon = curator.effective_epsilon(share=search)
         generations = self.generations(rows.estimate, epsilon)
         rng = curator.public_rng("genetic search")
         sets = rng.uniform(-1.0, 1.0, (self.population, self.n_clusters, curator.domain.n_columns))

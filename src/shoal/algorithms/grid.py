@@ -16,7 +16,6 @@ from shoal.algorithms.synopses.grid_counts import GridCounts
 from shoal.algorithms.synopses.groups import clustering_on
 from shoal.domain import Domain
 from shoal.errors import InvalidInput
-from shoal.postprocess.evidence import laplace_rate
 from shoal.queries import Curator, Grid
 from shoal.queries.partitions.cells import MOST_CELLS
 
@@ -123,7 +122,7 @@ class GridSketch:
             Share of the budget.
         """
         domain = curator.domain
-        d, epsilon = domain.n_columns, effective_epsilon(curator, share)
+        d, epsilon = domain.n_columns, curator.effective_epsilon(share=share)
         grid = Grid((self.side(n_rows, epsilon, d, n_clusters, _most_cells(domain)),) * d)
         if grid.n_cells <= MOST_DENSE_CELLS:
             answer = curator.histogram(grid, share=share)
@@ -144,14 +143,6 @@ class GridSketch:
 def _most_cells(domain: Domain) -> int:
     # The filter is for counts of rows; a sum of weights must be held cell by cell.
     return MOST_CELLS if domain.max_weight is None else MOST_DENSE_CELLS
-
-
-def effective_epsilon(curator: Curator, share: Fraction) -> float:
-    """Return the epsilon whose Laplace noise spreads like the count noise at this cost.
-
-    It is the share of epsilon itself under a pure budget, and serves the formulas under any other.
-    """
-    return laplace_rate(max(curator.count_sd(share=share), 1e-9))  # an absurd budget has no noise left
 
 
 @dataclass(frozen=True)

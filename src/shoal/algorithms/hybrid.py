@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
 
-from shoal.algorithms.grid import GridSketch, effective_epsilon
+from shoal.algorithms.grid import GridSketch
 from shoal.algorithms.lloyd import noisy_lloyd
 from shoal.algorithms.shared.clustering import Clustering, count_rows
 from shoal.algorithms.shared.su_error import grid_cells, grid_variance, lloyd_error, smallest_epsilon
@@ -60,7 +60,7 @@ class Hybrid:
         if self.gate == "always":
             return True
         d, k, theta = curator.domain.n_columns, self.n_clusters, self.sketch.theta
-        epsilon = effective_epsilon(curator, rest)
+        epsilon = curator.effective_epsilon(share=rest)
         if self.gate == "published":
             return epsilon >= smallest_epsilon(n_rows, d, k, theta)
         # Offsets from a centre that is nearly right are small, so the count's noise drops out.

@@ -12,9 +12,9 @@ from typing import Literal
 
 from shoal._typing import Array
 from shoal.accounting.budget import equal, growing, portion
-from shoal.algorithms.shared.clustering import Clustering, RowCount, count_rows
+from shoal.algorithms.shared.clustering import Clustering, count_rows
 from shoal.algorithms.shared.su_error import lloyd_error
-from shoal.postprocess import centre_sd, pack, recentre
+from shoal.postprocess import pack, recentre
 from shoal.queries import Curator, Noise, Voronoi
 
 # Su et al.: a round is worth its budget while the k centres' total squared error stays below this.
@@ -89,13 +89,4 @@ def noisy_lloyd(
     for share in costs:
         answer = curator.sums(Voronoi(centres), share=share, noise=noise)
         centres = recentre(answer.sums, answer.counts, answer.count_sd, fallback=centres)
-    rows = RowCount.of(curator, answer.counts.sum(), answer.count_sd * math.sqrt(len(centres)))
-    return Clustering(
-        centres=Voronoi(centres).centres,
-        sizes=answer.counts,
-        centre_sd=centre_sd(centres, answer.counts, answer.sum_sd, answer.count_sd),
-        size_sd=answer.count_sd,
-        n_iter=len(costs),
-        predicted_sd=answer.sum_sd * len(centres) / rows.at_least,
-        domain=curator.domain,
-    )
+    return Clustering.from_sums(curator, centres, answer, len(costs))

@@ -5,7 +5,6 @@ Centres of least total distance, not squared, by one of four routes. Proof: docs
 
 from __future__ import annotations
 
-import math
 import warnings
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -17,7 +16,7 @@ from shoal._typing import Array
 from shoal.accounting.budget import equal, portion
 from shoal.algorithms.coreset.coreset import CoresetSketch, coreset_clustering
 from shoal.algorithms.grid import GridSketch
-from shoal.algorithms.shared.clustering import Clustering, RowCount, count_rows
+from shoal.algorithms.shared.clustering import Clustering, count_rows
 from shoal.algorithms.shared.local_swap import local_swap
 from shoal.algorithms.synopses.grid_counts import GridCounts
 from shoal.algorithms.synopses.groups import clustering_on
@@ -125,17 +124,9 @@ class Medians:
             visited.append(centres)
         # Late centres are near each other, and their noise is not the same: their mean has less.
         centres = np.mean(visited[-max(1, self.max_iter // 3) :], axis=0)
-        rows = RowCount.of(curator, answer.counts.sum(), answer.count_sd * math.sqrt(k))
-        return Clustering(
-            centres=Voronoi(centres).centres,
-            sizes=answer.counts,
-            centre_sd=np.full((k, d), np.inf),
-            size_sd=answer.count_sd,
-            n_iter=self.max_iter,
-            # The noise of a pull: above one half, it is stronger than what pulls.
-            predicted_sd=answer.sum_sd * k / rows.at_least,
-            domain=curator.domain,
-        )
+        # What is predicted is the noise of a pull: above one half, it is stronger than what pulls.
+        unknown = np.full((k, d), np.inf)
+        return Clustering.from_sums(curator, centres, answer, self.max_iter, centre_sd=unknown)
 
 
 def _pull(answer: NoisySums) -> Array:

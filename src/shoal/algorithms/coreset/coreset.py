@@ -17,7 +17,6 @@ import numpy as np
 from shoal._typing import Array
 from shoal.accounting import Approx, Budget, epsilon_of
 from shoal.algorithms.coreset.small_ball import SHARE_FOR_MEAN, Search, SmallBall
-from shoal.algorithms.grid import effective_epsilon
 from shoal.algorithms.shared.clustering import Clustering, count_rows
 from shoal.algorithms.synopses.coreset import Coreset
 from shoal.domain import Bounds, Domain, Unit
@@ -119,7 +118,7 @@ class CoresetSketch:
 
     def strong(self, curator: Curator, weights: Sequence[float], rounds: int, share: Fraction) -> bool:
         """Say whether the last of `rounds` rounds stands out of its noise."""
-        return effective_epsilon(curator, share / rounds) * weights[rounds - 1] >= self.strength
+        return curator.effective_epsilon(share=share / rounds) * weights[rounds - 1] >= self.strength
 
     def ask(self, curator: Curator) -> Coreset:
         """Count rows if they are not public, find small balls one after another, and count what is left."""
@@ -208,7 +207,7 @@ def smallest_epsilon(n_rows: float, sketch: CoresetSketch, budget: Budget, unit:
     weights = schedule(n_rows, sketch.n_clusters)
     rounds = _cover(weights, LEAST_COVER)
     curator = RehearsalCurator(Domain(Bounds.parse((-1, 1), 2), unit=unit), budget, n_rows)
-    now = effective_epsilon(curator, (1 - sketch.share_for_last) / rounds) * weights[rounds - 1]
+    now = curator.effective_epsilon(share=(1 - sketch.share_for_last) / rounds) * weights[rounds - 1]
     # Strength grows with epsilon, and with the square root of rho.
     if isinstance(budget, Approx):
         return epsilon_of(float(budget.amount) * (sketch.strength / now) ** 2, float(budget.delta))

@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from shoal._typing import Array
-from shoal.algorithms.grid import effective_epsilon, side_by_theta
+from shoal.algorithms.grid import side_by_theta
 from shoal.algorithms.synopses.masked_grid import MASK_THETA, count_masked
 from shoal.algorithms.synopses.privtree import count_tree
 from shoal.algorithms.synopses.synopsis import Synopsis
@@ -259,6 +259,6 @@ def masked_points(curator: Curator, n_rows: float, share: Fraction) -> Boxes:
         Share of the budget.
     """
     d = curator.domain.n_columns
-    side = side_by_theta(n_rows, effective_epsilon(curator, share), d, MASK_THETA)
+    side = side_by_theta(n_rows, curator.effective_epsilon(share=share), d, MASK_THETA)
     side = max(1, min(side, math.floor(math.pow(_MOST_CELLS, 1 / d) + 1e-9)))
     return Boxes.of(count_masked(curator, Grid((side,) * d), share, rows=n_rows))

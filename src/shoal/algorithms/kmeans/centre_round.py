@@ -16,7 +16,6 @@ import numpy as np
 from scipy.special import erf, erfinv, gammainc, gammaincinv
 
 from shoal._typing import Array, Booleans
-from shoal.algorithms.grid import effective_epsilon
 from shoal.postprocess.evidence import smallest_count
 from shoal.queries import Curator, NoisyCounts, Relative, Shells, Voronoi
 
@@ -96,7 +95,7 @@ def centre_round(
     ball = curator.budget.currency == "rho" or centres.shape[1] >= _BALL_COLUMNS
     body: Body = "ball" if ball else "box"
     centres, d = Voronoi(centres).centres, centres.shape[1]
-    look = look_share(n_rows * effective_epsilon(curator, share))
+    look = look_share(n_rows * curator.effective_epsilon(share=share))
     shells = curator.histogram(Shells(centres, spreads, body, EDGES), share=share * look)
     radii = np.clip(spreads * distance_within(shells, n_rows, body, d), _LEAST_RADIUS, 2.0)
     answer = curator.sums(Voronoi(centres), of=Relative(centres, radii, body), share=share * (1 - look))

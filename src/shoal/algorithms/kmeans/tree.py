@@ -13,7 +13,6 @@ from fractions import Fraction
 import numpy as np
 
 from shoal._typing import Array, Integers
-from shoal.algorithms.grid import effective_epsilon
 from shoal.algorithms.kmeans.boxes import Boxes, tree_points
 from shoal.algorithms.kmeans.centre_round import RoundResult, centre_round
 from shoal.algorithms.shared.clustering import Clustering, RowCount
@@ -127,7 +126,7 @@ def affordable(curator: Curator, n_clusters: int, n_rows: float, share: Fraction
 def _sum_noise(curator: Curator, share: Fraction) -> float:
     # Of a sum in radii, in the shape of a box of d + 1 sides: sqrt((d + 2)(d + 3) / 3) / epsilon.
     d = curator.domain.n_columns
-    return math.sqrt((d + 2) * (d + 3) / 3) / effective_epsilon(curator, share)
+    return math.sqrt((d + 2) * (d + 3) / 3) / curator.effective_epsilon(share=share)
 
 
 def merge_to_k(

@@ -222,12 +222,6 @@ class Recovery:
     def _clustering(
         self, curator: Curator, centres: Array, means: Array, answer: NoisySums, n_iter: int
     ) -> Clustering:
-        return Clustering(
-            centres=Voronoi(centres).centres,
-            sizes=answer.counts,
-            centre_sd=centre_sd(means, answer.counts, answer.sum_sd, answer.count_sd),
-            size_sd=answer.count_sd,
-            n_iter=n_iter,
-            predicted_sd=answer.sum_sd * len(centres) / self.fewest_rows,
-            domain=curator.domain,
-        )
+        sd = centre_sd(means, answer.counts, answer.sum_sd, answer.count_sd)
+        predicted = answer.sum_sd * len(centres) / self.fewest_rows
+        return Clustering.from_sums(curator, centres, answer, n_iter, centre_sd=sd, predicted_sd=predicted)

@@ -74,12 +74,7 @@ class SparseRecovery:
         np.put_along_axis(centres, taken, means, axis=1)
         found = centre_sd(means, answer.counts, answer.sum_sd, answer.count_sd)
         np.put_along_axis(sd, taken, found, axis=1)
-        return Clustering(
-            centres=Voronoi(centres).centres,
-            sizes=answer.counts,
-            centre_sd=sd,
-            size_sd=answer.count_sd,
-            n_iter=n_picked + 1,
-            predicted_sd=answer.sum_sd * k / self.fewest_rows,
-            domain=curator.domain,
+        predicted = answer.sum_sd * k / self.fewest_rows
+        return Clustering.from_sums(
+            curator, centres, answer, n_picked + 1, centre_sd=sd, predicted_sd=predicted
         )

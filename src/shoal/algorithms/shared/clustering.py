@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Protocol, runtime_checkable
@@ -10,7 +11,8 @@ from shoal._typing import Array, Integers
 from shoal.domain import Domain
 from shoal.postprocess.choose_k import CostCurve
 from shoal.postprocess.evidence import Noisy, combine, lower_bound
-from shoal.queries import Curator, Grid
+from shoal.postprocess.evidence import centre_sd as sd_of_ratio
+from shoal.queries import Curator, Grid, NoisySums, Voronoi
 
 SHARE_FOR_ROWS = Fraction(1, 50)
 # A table of fewer rows than this many standard deviations of their noise is counted again, for this share.
@@ -54,6 +56,50 @@ class Clustering:
     domain: Domain
     curve: CostCurve | None = None
     merged_into: Integers | None = None
+
+    @classmethod
+    def from_sums(
+        cls,
+        curator: Curator,
+        centres: Array,
+        answer: NoisySums,
+        n_iter: int,
+        *,
+        centre_sd: Array | None = None,
+        predicted_sd: float | None = None,
+    ) -> Clustering:
+        """Return the groups of which one answer tells sizes and noise.
+
+        Parameters
+        ----------
+        curator : Curator
+            Who gave it.
+        centres : ndarray of shape (n_clusters, n_columns)
+            Where the answer moved them; they are rounded to the lattice.
+        answer : NoisySums
+            Sums and counts of the groups' rows.
+        n_iter : int
+            Rounds of questions until then.
+        centre_sd : ndarray of shape (n_clusters, n_columns), optional
+            If not given, that of sums over counts.
+        predicted_sd : float, optional
+            If not given, the noise of a sum over an average group's rows.
+        """
+        k = len(centres)
+        if centre_sd is None:
+            centre_sd = sd_of_ratio(centres, answer.counts, answer.sum_sd, answer.count_sd)
+        if predicted_sd is None:
+            rows = RowCount.of(curator, answer.counts.sum(), answer.count_sd * math.sqrt(k))
+            predicted_sd = answer.sum_sd * k / rows.at_least
+        return cls(
+            centres=Voronoi(centres).centres,
+            sizes=answer.counts,
+            centre_sd=centre_sd,
+            size_sd=answer.count_sd,
+            n_iter=n_iter,
+            predicted_sd=predicted_sd,
+            domain=curator.domain,
+        )
 
 
 @runtime_checkable

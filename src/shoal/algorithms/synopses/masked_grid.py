@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy.ndimage import gaussian_filter
 
 from shoal._typing import Array, Integers
-from shoal.algorithms.grid import MOST_DENSE_CELLS, GridSketch, effective_epsilon
+from shoal.algorithms.grid import MOST_DENSE_CELLS, GridSketch
 from shoal.algorithms.shared.clustering import count_rows
 from shoal.algorithms.synopses.boxes import box_variance
 from shoal.algorithms.synopses.grid_counts import GridCounts
@@ -156,7 +156,7 @@ class MaskedGridSynopsis:
         """Count once, and see what stands out."""
         self.check(curator.domain)
         rows, rest = count_rows(curator)
-        d, epsilon = curator.domain.n_columns, effective_epsilon(curator, rest)
+        d, epsilon = curator.domain.n_columns, curator.effective_epsilon(share=rest)
         side = GridSketch(self.resolution, self.theta).side(rows.estimate, epsilon, d, 1, _MOST_CELLS)
         grid = Grid((side,) * d)
         found = count_masked(curator, grid, rest, rows=rows.estimate)
@@ -177,7 +177,7 @@ def count_masked(curator: Curator, grid: Grid, share: Fraction, rows: float) -> 
     rows : float
         Public or noisy number of rows.
     """
-    answer, epsilon = curator.histogram(grid, share=share), effective_epsilon(curator, share)
+    answer, epsilon = curator.histogram(grid, share=share), curator.effective_epsilon(share=share)
     cells = stand_out(answer.counts.reshape(grid.shape), answer.sd, epsilon)
     return MaskedCounts(
         grid=grid,

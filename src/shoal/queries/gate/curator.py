@@ -17,6 +17,7 @@ from shoal.accounting import Budget, Charge
 from shoal.domain import Bounds, Domain, to_steps
 from shoal.domain.side import Sided
 from shoal.errors import InvalidInput
+from shoal.postprocess.evidence import laplace_rate
 from shoal.queries.laws.noise import Noise
 from shoal.queries.losses.cell_losses import CellLoss
 from shoal.queries.losses.cluster_cost import Loss
@@ -346,6 +347,13 @@ class Curator(ABC):
         """Return the standard deviation of a count that `histogram` would give. Free and public."""
         question = Histogram(Grid.whole(self.domain.n_columns), self._portion * share)
         return question.sd(self.law(question), self.terms)
+
+    def effective_epsilon(self, *, share: Fraction) -> float:
+        """Return the epsilon whose Laplace noise spreads like that of a count. Free and public.
+
+        Under a pure budget it is the share of epsilon itself; formulas in epsilon serve other budgets by it.
+        """
+        return laplace_rate(max(self.count_sd(share=share), 1e-9))  # an absurd budget has no noise left
 
     def law(self, question: Question[L, Any, Any]) -> L:
         """Return how a question is answered: its noise, or how candidates are chosen. Free and public."""
