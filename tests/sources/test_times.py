@@ -58,7 +58,35 @@ def test_dates():
         assert np.array_equal(read_times(series(native)), [seconds("2024-05-01"), math.nan], equal_nan=True)
 
 
-ODD = ["", "2024-13-01", "2024-05-01T25:00", b"\xff", "\ud800", 7, 1e300, True, [], object, pd.NaT, pd.NA]
+def test_a_date_within_a_day_does_not_stop_the_others():
+    # Arrow keeps some dates as milliseconds, and refuses a whole column for one that is not a day's first.
+    days = pa.array([1_714_521_600_000, 1_714_521_600_001, -1, None, 2**62], pa.int64()).view(pa.date64())
+    want = [seconds("2024-05-01"), seconds("2024-05-01"), seconds("1969-12-31"), math.nan]
+    assert np.array_equal(read_times(series(pa.chunked_array([days])))[:4], want, equal_nan=True)
+
+
+class Fails(date):
+    """A date of somebody's own, which is none."""
+
+    def toordinal(self):
+        raise RuntimeError("of a row")
+
+
+ODD = [
+    "",
+    "2024-13-01",
+    "2024-05-01T25:00",
+    b"\xff",
+    "\ud800",
+    7,
+    1e300,
+    True,
+    [],
+    object,
+    pd.NaT,
+    pd.NA,
+    Fails(2024, 5, 1),
+]
 
 
 @pytest.mark.parametrize("cell", [*ODD, np.datetime64("NaT", "s")], ids=repr)

@@ -54,7 +54,7 @@ def seconds(value: Any) -> float:
     """
     try:
         return _seconds(value)
-    except (ValueError, OverflowError, TypeError):
+    except Exception:  # no such day; or a time of somebody's own kind, which may do anything
         return math.nan
 
 

@@ -218,9 +218,10 @@ def read_times(series: Any) -> Values:
         return _each(*_distinct(series), seconds)
     array = series.to_arrow()
     array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
-    if pa.types.is_date(array.type):
-        array = array.cast(pa.date32()).cast(pa.int32())
-        return _doubles(array) * 86_400.0
+    if pa.types.is_date32(array.type):
+        return _doubles(array.cast(pa.int32())) * 86_400.0
+    if pa.types.is_date64(array.type):  # milliseconds, of which Arrow itself refuses those within a day
+        return np.floor(_doubles(array.cast(pa.int64())) / 86_400_000.0) * 86_400.0
     if array.type.tz is not None:
         array = pc.local_timestamp(array)
     ticks, per_second = array.cast(pa.int64()), _PER_SECOND[array.type.unit]
