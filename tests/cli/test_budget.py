@@ -53,7 +53,7 @@ def test_two_months_with_one_budget(table, ledger, tmp_path):
     assert not (tmp_path / "may").exists()
     shown = shoal("budget", "show", "trips", "--ledger", ledger).stdout
     assert "one person (column 'user_id') added or removed" in shown
-    assert "20 charges of 4 fits" in shown
+    assert "20 charges, 4 fits so far" in shown
     told = shoal("budget", "history", "trips", "--ledger", ledger).stdout.splitlines()
     assert len(told) == len(Accountant.open(ledger, "trips").records())
     assert "DPLloyd.fit reserves epsilon = 1" in told[1]
@@ -87,7 +87,7 @@ def test_a_config_file_names_the_ledger_and_the_environment_may(table, ledger, t
     shoal("fit", table, *where, "--config", config, "--out", tmp_path / "one")
     monkeypatch.setenv("SHOAL_LEDGER", str(ledger))
     shoal("fit", table, *FIT, "--dataset", "trips", "--out", tmp_path / "two")
-    assert "10 charges of 2 fits" in shoal("budget", "show", "trips").stdout
+    assert "10 charges, 2 fits so far" in shoal("budget", "show", "trips").stdout
 
 
 @pytest.mark.parametrize(

@@ -152,9 +152,8 @@ class Charter:
         of = "the worst part" if hit == 1 else f"the {hit} worst parts"
         limit = ""
         if self.column is not None:
-            limit = (
-                f", as the gate reads at most {self.parts_per_person} parts of a person, by their own rows"
-            )
+            q = "1 part" if self.parts_per_person == 1 else f"{self.parts_per_person} parts"
+            limit = f", as the gate reads at most {q} of a person, by their own rows"
         columns = ", ".join(map(repr, self.partitions))
         return (
             f"losses of fits of the whole add up, with those of {of} of each partition column ({columns}): "

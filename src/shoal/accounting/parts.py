@@ -1,6 +1,6 @@
 """Parallel composition: what one person or row can lose where fits were made of disjoint parts of a table.
 
-The rules and why they hold are in docs/proofs/parts.md.
+The rules and why they hold are in docs/proofs/parts_of_a_table.md.
 """
 
 from __future__ import annotations

@@ -249,7 +249,7 @@ def print_budget(accountant: Any) -> None:
     renewed = "" if charter.renewal is None else f", {charter.renewal} as decided by {charter.decided_by}"
     who = "one row" if charter.column is None else f"one person (column {charter.column!r})"
     how = "replaced" if charter.neighbours == "replace" else "added or removed"
-    left = f"{float(accountant.left):.6g}"
+    left, n_fits = f"{float(accountant.left):.6g}", len(book.fits)
     if isinstance(budget, Approx):
         with_delta = accountant.left_for(budget.delta)
         left = (
@@ -264,7 +264,7 @@ def print_budget(accountant: Any) -> None:
         *([] if charter.renewal is None else [("window", f"{accountant.window}; {book.all_windows()}")]),
         (
             "spent",
-            f"{float(accountant.spent):.6g} in {len(accountant.charges)} charges of {len(book.fits)} fits",
+            f"{float(accountant.spent):.6g} in {len(accountant.charges)} charges, {n_fits} fits so far",
         ),
         ("left", left),
         *([] if book.closed is None else [("closed", book.closed)]),

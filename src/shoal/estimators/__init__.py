@@ -16,6 +16,7 @@ from shoal.estimators.pca import PrivatePCA
 from shoal.estimators.projected import ProjectedKMeans
 from shoal.estimators.sample_aggregate import SampleAggregateKMeans
 from shoal.estimators.scaler import PrivateScaler
+from shoal.estimators.search import PrivateSearchCV
 from shoal.estimators.subcluster import SubClusterKMeans
 from shoal.estimators.synopsis import GridSynopsis, MaskedGridSynopsis, PrivTreeSynopsis
 
@@ -39,6 +40,7 @@ __all__ = [
     "PrivateCoreset",
     "PrivatePCA",
     "PrivateScaler",
+    "PrivateSearchCV",
     "ProjectedKMeans",
     "SampleAggregateKMeans",
     "SubClusterKMeans",

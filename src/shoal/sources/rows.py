@@ -15,7 +15,8 @@ from typing import Any, Self, TypeVar
 
 from shoal.domain import Chunk, Domain, Schema
 from shoal.sources.columns import Piece
-from shoal.sources.parts import PartsOfPeople, in_part
+from shoal.sources.folds import Fold
+from shoal.sources.parts import Mask, PartsOfPeople, in_part
 from shoal.sources.people import Indices, Keeper
 
 T = TypeVar("T")
@@ -35,6 +36,8 @@ class OpenTable(ABC):
     """
 
     schema: Schema
+    fold: Fold | None = None
+    """The fold whose rows are read, in a search; all rows, if None."""
 
     @property
     def names(self) -> tuple[str, ...] | None:
@@ -145,8 +148,8 @@ class Source:
         if self._kept is not None:
             first, last = self._kept.searchsorted([piece.start, piece.start + piece.n_rows])
             piece = piece.take(self._kept[first:last] - piece.start)
-        elif piece.part is not None and self._table.schema.part is not None:
-            piece = piece.take(in_part(piece, self._table.schema.part).nonzero()[0])
+        elif (among := self._among(piece)) is not None:
+            piece = piece.take(among.nonzero()[0])
         return self._domain.encode(piece.columns, piece.weights)
 
     def _keep(self, key: int, parts_key: int) -> Indices:
@@ -159,11 +162,16 @@ class Source:
             for piece in self._pieces():
                 limit.add(piece)
         for piece in self._pieces():
-            if part is None:
-                keeper.add(piece)
-            else:
-                keeper.add(piece, in_part(piece, part) if limit is None else limit.rows(piece))
+            keeper.add(piece, self._among(piece, limit))
         return keeper.places()
+
+    def _among(self, piece: Piece, limit: PartsOfPeople | None = None) -> Mask | None:
+        """Say which rows of a piece are in the part and the fold that are read; None for all."""
+        part, fold = self._table.schema.part, self._table.fold
+        if part is None:
+            return None if fold is None else fold.rows(piece)
+        inside = in_part(piece, part) if limit is None else limit.rows(piece)
+        return inside if fold is None else inside & fold.rows(piece)
 
     def _pieces(self) -> Iterator[Piece]:
         return in_order(self._table.read, self._table.parts(self._chunk_rows), self._threads)

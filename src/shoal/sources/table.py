@@ -20,6 +20,7 @@ from shoal.domain.schema import BOOLEAN, NUMBER, Level, declared_by, no_such_col
 from shoal.errors import InvalidTable
 from shoal.sources.arrow import FileTable
 from shoal.sources.columns import Piece, Values, expanded, read_frame, read_numbers, type_of_series
+from shoal.sources.folds import Fold
 from shoal.sources.rows import OpenTable, Source, in_order
 from shoal.sources.streams import stream_of
 
@@ -292,6 +293,19 @@ def open_table(
     >>> open_table([[1.0, 2.0]]).n_columns
     2
     """
+    if isinstance(X, Fold):
+        opened = open_table(
+            X.data,
+            levels=levels,
+            unit=unit,
+            weights=weights,
+            bounds=bounds,
+            cyclic=cyclic,
+            indicators=indicators,
+            part=part,
+        )
+        opened.fold = X
+        return opened
     roles: dict[str, Any] = {"levels": levels, "unit": unit, "weights": weights}
     roles |= {"declared": declared_by(bounds), "cyclic": cyclic, "indicators": indicators, "part": part}
     names = [mapping for mapping in (bounds, levels, cyclic) if isinstance(mapping, Mapping)]
