@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from shoal.domain import Domain
-from shoal.domain.schema import NUMBER
+from shoal.domain.schema import NUMBER, TIME
 from shoal.sources import FileTable, Table, lines
 from shoal.sources.cells import number, word
 from shoal.sources.columns import read_numbers, read_words
@@ -79,6 +79,7 @@ OBJECTS = [
 HASHABLE = [cell for cell in OBJECTS if not isinstance(cell, list | bool | np.bool_)]
 INTEGERS = [0, 7, -1, 2**53 + 1, None]
 DECIMALS = [Decimal("7.00"), Decimal("0.25"), Decimal("-1.50"), None]
+TICKS = [0, 1, -1, 86_400_000, 1_714_521_600_001, 2**62, -(2**62), None]
 WIDE = [2**70, -(2**100), 7, None]
 
 
@@ -118,6 +119,12 @@ def polars_frame(rows, kinds):
 
 def arrow_table(rows, kinds):
     return pa.table({name: pa.array(cells, kinds[name]) for name, cells in columns(rows).items()})
+
+
+def arrow_ticks(rows, kind):
+    table = arrow_table(rows, {"x": pa.int64(), "hue": pa.string(), "who": pa.int64(), "w": pa.float64()})
+    ticks = pa.chunked_array([chunk.view(kind) for chunk in table.column("x").chunks], kind)
+    return table.set_column(0, "x", ticks)
 
 
 def in_memory(frame):
@@ -227,6 +234,28 @@ SOURCES = {
             },
             folder,
         ),
+    ),
+}
+
+
+def going_round(frame):
+    """Read x as a time of the day and of the year, with a column that says where it is missing."""
+    how = {"declared": {"x": TIME}, "cyclic": {"x": ["day", "year"]}, "indicators": True}
+    return Table(frame, **how, **ROLES)
+
+
+SOURCES |= {
+    "pandas times": (
+        ([*OBJECTS, "2024-05-01", "1969-12-31T23:59:59.5Z"], OBJECTS, OBJECTS, NUMBERS),
+        lambda rows, _: going_round(pandas_frame(rows, {**dict.fromkeys(NAMES, object), "w": "float64"})),
+    ),
+    "arrow times": (
+        (TICKS, TEXTS, INTEGERS, NUMBERS),
+        lambda rows, _: going_round(arrow_ticks(rows, pa.timestamp("ns", tz="Europe/Berlin"))),
+    ),
+    "polars times": (
+        (TICKS, TEXTS, INTEGERS, NUMBERS),
+        lambda rows, _: going_round(pl.from_arrow(arrow_ticks(rows, pa.timestamp("ms")))),
     ),
 }
 SOURCES["IPC"] = ((NUMBERS, TEXTS, [0, 7, -1, None], NUMBERS), SOURCES["IPC"][1])
