@@ -123,7 +123,7 @@ def _merged(arrays: Arrays, k: int) -> Any:
     found = _array(arrays, "merged_into", (k,), np.int64)
     inside = ((found >= 0) & (found <= np.arange(k))).all()
     if not inside or not np.array_equal(found[found], found):
-        raise InvalidRelease(f"{ARRAYS} does not hold the first of the rows that each row is one with")
+        raise InvalidRelease(f"{ARRAYS} does not hold the first of the groups that each is one with")
     return found
 
 

@@ -243,7 +243,7 @@ def doubts(
     size_sd : float
         Standard deviation of the noise of a size.
     merged_into : ndarray of int, shape (n_clusters,)
-        The first of the rows that each is one with: these are one group.
+        The first of the centres that each is one with: these are one group.
     domain : Domain
         Bounds and columns.
 
