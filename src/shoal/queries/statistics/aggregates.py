@@ -176,7 +176,8 @@ class Value:
             sums, counts = kernels.assign_sums(chunk.columns, partition.steps, metric)
             return np.column_stack([sums, counts * STEPS])
         labels = partition.assign(chunk.columns, metric)
-        steps = (chunk.columns * np.float32(STEPS)).astype(np.int32)
+        steps = np.empty(chunk.columns.shape, dtype=np.int32)
+        np.multiply(chunk.columns, np.float32(STEPS), out=steps, casting="unsafe")  # whole numbers: exact
         return exact_weighted(steps, labels, partition.n_cells, STEPS, chunk.weights)
 
     def describe(self) -> str:
