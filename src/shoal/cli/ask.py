@@ -81,7 +81,7 @@ def _groups(release: Any, k: int) -> list[dict[str, Any]]:
 
 
 def _ends(release: Any, box: tuple[str, ...]) -> tuple[list[float], list[float]]:
-    from shoal.cli.options import named_range
+    from shoal.cli.parsing import named_range
     from shoal.errors import InvalidInput
 
     ranges = dict(named_range(entry) for entry in box)
@@ -102,6 +102,8 @@ def _print(release: Any, found: dict[str, Any], several: dict[str, Any]) -> None
     from rich.console import Console
     from rich.table import Table
 
+    from shoal.release.told import size_with_error
+
     for k, groups in several.items():
         table = Table(title=f"{k} groups found on the released counts", title_justify="left")
         for name in ("group", *release.names, "size"):
@@ -111,7 +113,7 @@ def _print(release: Any, found: dict[str, Any], several: dict[str, Any]) -> None
             table.add_row(str(i), *centre, f"{max(group['size'], 0):,.0f}")
         Console().print(table)
     if "rows" in found:
-        click.echo(f"{found['rows']:,.0f} ± {found['standard_error']:.2g} rows in the box")
+        click.echo(f"{size_with_error(found['rows'], found['standard_error'])} rows in the box")
     if "saved" in found:
         say(f"written to {found['saved']}, with the groups")
     if "sample" in found:

@@ -12,7 +12,7 @@ import click
 from shoal.accounting import ZCDP, Accountant, Approx
 from shoal.accounting.windows import RENEWALS
 from shoal.cli.drawing import LEDGER_VARIABLE
-from shoal.cli.options import named_levels, number
+from shoal.cli.parsing import named_levels, number
 from shoal.ledger import backup as write_backup
 from shoal.ledger import migrate as move_ledger
 from shoal.ledger import open_store

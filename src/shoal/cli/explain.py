@@ -19,7 +19,7 @@ def explain(rows: str, as_json: bool, **given: Any) -> None:
 
     No row is read, only the names and types of the columns.
     """
-    from shoal.cli.options import number
+    from shoal.cli.parsing import number
     from shoal.estimators.explanation import explain as rehearse
 
     job = read_job(**given)

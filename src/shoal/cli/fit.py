@@ -22,9 +22,10 @@ from shoal.reporting.console import Exit, command, fail, say, write_json
     "--out", type=click.Path(path_type=Path), required=True, help="Folder to write; must not exist."
 )
 def fit(out: Path, as_json: bool, **given: Any) -> None:
-    """Find the groups of TABLE (a file, folder or glob), privately, and write a release to a folder.
+    """Find the groups of TABLE (files, a folder, a glob or - for standard input), privately.
 
-    With --synopsis, write the counts of its rows over a grid or a tree instead, or the points of a coreset.
+    A release is written to a folder. With --synopsis, write the counts of its rows over a grid or a tree
+    instead, or the points of a coreset.
     """
     from shoal.release import check_free
 
@@ -50,36 +51,25 @@ def fit(out: Path, as_json: bool, **given: Any) -> None:
 
 
 def _fit(job: Job, *, quiet: bool) -> tuple[Any, float]:
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
     model, table = job.estimator(), job.open()
     paid: list[Any] = []
-    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
-    with Progress(*columns, console=Console(stderr=True), disable=quiet, transient=True) as progress:
-        task = progress.add_task("opening", total=_questions(model, table))
-
-        def on_charge(charge: Any) -> None:
-            # Told before the work: the bar shows what is being paid for.
-            paid.append(charge)
-            progress.update(task, advance=1, description=charge.question[:60])
-
-        model.on_charge = on_charge
-        try:
-            with warnings.catch_warnings():
-                if not quiet:  # they are printed with the groups
-                    warnings.simplefilter("ignore", GroupsOfNoise)
-                    warnings.simplefilter("ignore", SuspectBounds)
-                model.fit(table, sample_weight=job.weight)
-        except (KeyboardInterrupt, ShoalError) as stop:
-            if not paid and isinstance(stop, ShoalError):
-                raise  # bad input, or no budget: nothing was spent
-            interrupted = isinstance(stop, KeyboardInterrupt)
-            # A damaged file says what was spent by itself.
-            spent = "" if isinstance(stop, DamagedFile) else f": {_gone(model, paid)}"
-            why = "interrupted" if interrupted else str(stop)
-            said = f"{why}{spent}; nothing was written{_resume(job)}"
-            fail(said, Exit.INTERRUPTED if interrupted else Exit.SPENT)
+    model.on_charge = paid.append
+    model.verbose = not quiet
+    try:
+        with warnings.catch_warnings():
+            if not quiet:  # they are printed with the groups
+                warnings.simplefilter("ignore", GroupsOfNoise)
+                warnings.simplefilter("ignore", SuspectBounds)
+            model.fit(table, sample_weight=job.weight)
+    except (KeyboardInterrupt, ShoalError) as stop:
+        if not paid and isinstance(stop, ShoalError):
+            raise  # bad input, or no budget: nothing was spent
+        interrupted = isinstance(stop, KeyboardInterrupt)
+        # A damaged file says what was spent by itself.
+        spent = "" if isinstance(stop, DamagedFile) else f": {_gone(model, paid)}"
+        why = "interrupted" if interrupted else str(stop)
+        said = f"{why}{spent}; nothing was written{_resume(job)}"
+        fail(said, Exit.INTERRUPTED if interrupted else Exit.SPENT)
     return model, sum(float(charge.amount) for charge in paid)
 
 
@@ -100,15 +90,3 @@ def _gone(model: Any, charges: Sequence[Any]) -> str:
     if charges[0].currency == "epsilon":
         return f"{float(total):.6g} of epsilon = {float(budget.epsilon):g} was spent and is gone"
     return f"{100 * float(total / budget.amount):.3g} % of {budget.describe()} was spent and is gone"
-
-
-def _questions(model: Any, table: Any) -> int | None:
-    """Return how many questions the fit will ask, as a rehearsal tells."""
-    from shoal.estimators.explanation import explain
-
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return len(explain(model, table.schema, rows=1e6).charges)
-    except ShoalError:
-        return None  # the fit itself will say what is wrong

@@ -5,15 +5,31 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from shoal.cli.drawing import DRAWING_NAMES, DRAWING_OPTIONS, Drawing
-from shoal.errors import InvalidBounds, InvalidInput
+from shoal.cli.parsing import parse, parse_extra, parse_type
+from shoal.errors import InvalidInput
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _algorithms(ctx: click.Context, _: click.Parameter, begun: str) -> list[str]:
+    """Complete the name of an algorithm in a shell."""
+    from shoal.algorithms import REGISTRY, SYNOPSES
+
+    known = SYNOPSES if ctx.params.get("synopsis") else REGISTRY
+    return [name for name in known if name.startswith(begun)]
+
+
+def _words(*words: str) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """Complete one of a few words in a shell; others may be written too."""
+    return lambda _ctx, _param, begun: [word for word in words if word.startswith(begun)]
+
 
 _READING = [
     click.option(
@@ -36,14 +52,19 @@ _READING = [
 ]
 
 _OPTIONS = [
-    click.argument("table", type=str),
+    click.argument("table", type=str, nargs=-1, required=True),
     *_READING,
     click.option(
         "--types",
         multiple=True,
         help="What a column of text holds, if not numbers: name=boolean or name=time.",
     ),
-    click.option("--k", type=str, help="How many groups; or auto, with --algorithm auto."),
+    click.option(
+        "--k",
+        type=str,
+        shell_complete=_words("auto"),
+        help="How many groups; or auto, with --algorithm auto.",
+    ),
     click.option("--epsilon", type=str, help="Privacy loss allowed: 0.1 is strict, 1 usual, above 3 weak."),
     click.option("--delta", type=str, help="Above 0 for (epsilon, delta); 0 by default."),
     click.option(
@@ -53,7 +74,7 @@ _OPTIONS = [
         "day=2024-01-01..2025-01-01; or name=boolean), low:high for all, or latlon. The columns that are "
         "named are clustered. Estimated privately if not given.",
     ),
-    click.option("--algorithm", help="See `shoal algorithms`; auto by default."),
+    click.option("--algorithm", shell_complete=_algorithms, help="See `shoal algorithms`; auto by default."),
     click.option(
         "--synopsis",
         is_flag=True,
@@ -85,6 +106,7 @@ _OPTIONS = [
     click.option(
         "--missing",
         multiple=True,
+        shell_complete=_words("centre", "drop", "indicator"),
         help="Where missing cells go: centre, drop or indicator; or name=indicator once per column.",
     ),
     click.option(
@@ -93,7 +115,11 @@ _OPTIONS = [
         default=None,
         help="Count, for a fiftieth of the budget, the missing and clipped cells of each column.",
     ),
-    click.option("--noise", help="Law of the noise, where the algorithm has a choice."),
+    click.option(
+        "--noise",
+        shell_complete=_words("auto", "laplace", "linf", "cylinder", "gaussian"),
+        help="Law of the noise, where the algorithm has a choice.",
+    ),
     click.option("--max-iter", help="Rounds, or auto, where the algorithm has rounds."),
     click.option(
         "--allow-unproven",
@@ -169,29 +195,41 @@ class Reading:
             columns = [name for name in columns if name] if header else [name or None for name in columns]
         types = settings.get("types", {})
         if not isinstance(types, dict):
-            types = dict(_parse_type(entry) for entry in types)
+            types = dict(parse_type(entry) for entry in types)
         return cls(
             None if columns is None else tuple(columns), header, bool(settings.get("multiline")), types
         )
 
-    def open(self, path: str) -> Any:
-        """Open a file."""
+    def open(self, paths: tuple[str, ...]) -> Any:
+        """Open files, or the standard input, which is a CSV."""
         from shoal.sources import FileTable
 
+        piped = "-" in paths
+        if piped and len(paths) > 1:
+            raise InvalidInput("- is the standard input: it cannot be read together with files")
         return FileTable(
-            path,
+            _standard_input() if piped else paths,
             self.columns,
             types=self.types,
+            format="csv" if piped else None,
             header=self.header,
             multiline=self.multiline,
         )
+
+
+@cache
+def _standard_input() -> Path:
+    """Copy the standard input once, however often it is opened."""
+    from shoal.sources.streams import standard_input
+
+    return standard_input()
 
 
 @dataclass(frozen=True)
 class Job:
     """A fit as asked for on the command line."""
 
-    table: str
+    table: tuple[str, ...]
     reading: Reading
     weight: str | None
     algorithm: str
@@ -224,7 +262,7 @@ class Job:
         return kind(**{**self.parameters, **dict(info.parameters)})
 
 
-def read_job(*, table: str, config: Path | None, **given: Any) -> Job:
+def read_job(*, table: tuple[str, ...], config: Path | None, **given: Any) -> Job:
     """Join the config file and the command line; the command line wins."""
     settings = _read_config(config) if config is not None else {}
     settings.update({name: value for name, value in given.items() if value not in (None, ())})
@@ -233,8 +271,8 @@ def read_job(*, table: str, config: Path | None, **given: Any) -> Job:
     for needed in ("epsilon",) if synopsis and algorithm != "coreset" else ("k", "epsilon"):
         if needed not in settings:
             raise InvalidInput(f"--{needed} is missing; give it here or in a config file")
-    parameters = {_PARAMETERS[n]: _parse(n, v) for n, v in settings.items() if n in _PARAMETERS}
-    parameters |= _parse_extra(settings.get("set", {}), settings.get("extra", ()))
+    parameters = {_PARAMETERS[n]: parse(n, v) for n, v in settings.items() if n in _PARAMETERS}
+    parameters |= parse_extra(settings.get("set", {}), settings.get("extra", ()))
     return Job(
         table=table,
         reading=Reading.of(settings),
@@ -259,122 +297,3 @@ def _read_config(path: Path) -> dict[str, Any]:
         wanted = ", ".join([*_PARAMETERS, *_OTHERS])
         raise InvalidInput(f"the config file {path} has unknown entries {unknown}; it may have {wanted}")
     return settings
-
-
-def _parse(name: str, value: Any) -> Any:
-    if name == "bounds":
-        return _parse_bounds(value)
-    if name == "levels" and isinstance(value, tuple):
-        return dict(named_levels(entry) for entry in value)
-    if name == "cyclic" and isinstance(value, tuple):
-        return {key: [_value(one) for one in text.split(",")] for key, text in map(_named("cyclic"), value)}
-    if name == "column_weights" and isinstance(value, tuple):
-        return {
-            key: number(text, f"the weight of {key}") for key, text in map(_named("column weights"), value)
-        }
-    if name == "missing" and isinstance(value, tuple):
-        return dict(map(_named("missing"), value)) if len(value) > 1 or "=" in value[0] else value[0]
-    if name in ("epsilon", "delta") and isinstance(value, str):
-        return number(value, f"--{name}")
-    if name in ("k", "max_iter") and value != "auto":
-        return whole(value, f"--{name.replace('_', '-')}")
-    return value
-
-
-def _parse_bounds(value: Any) -> Any:
-    if isinstance(value, dict):  # from the config file
-        return {name: tuple(pair) if isinstance(pair, list) else pair for name, pair in value.items()}
-    if not isinstance(value, tuple):
-        return value
-    if any("=" in entry for entry in value):
-        return dict(_named_bounds(entry) for entry in value)
-    if len(value) > 1:
-        raise InvalidBounds(f"bounds {', '.join(value)}: write name=low:high for each column")
-    return value[0] if ":" not in value[0] else _range(value[0])
-
-
-def _named(what: str) -> Callable[[str], tuple[str, str]]:
-    def read(entry: str) -> tuple[str, str]:
-        name, _, text = entry.rpartition("=")
-        if not name:
-            raise InvalidInput(f"{what} {entry!r} have no column; write name=... once per column")
-        return name, text
-
-    return read
-
-
-def named_range(entry: str) -> tuple[str, tuple[float, float]]:
-    """Read the range of a column, written name=low:high."""
-    name, _, text = entry.rpartition("=")
-    if not name:
-        raise InvalidBounds(f"bounds {entry!r} have no column; write name=low:high for each column")
-    return name, _range(text)
-
-
-def _named_bounds(entry: str) -> tuple[str, Any]:
-    name, text = _named("bounds")(entry)
-    if text == "boolean":
-        return name, text
-    low, dots, high = text.partition("..")
-    return (name, (low.strip(), high.strip())) if dots else (name, _range(text))
-
-
-def _range(text: str) -> tuple[float, float]:
-    low, colon, high = text.partition(":")
-    if not colon:
-        raise InvalidBounds(f"bounds {text!r} are not a range; write low:high, such as 0:100")
-    return number(low, "a bound"), number(high, "a bound")
-
-
-def _parse_type(entry: str) -> tuple[str, str]:
-    name, equals, kind = entry.rpartition("=")
-    if not equals or not name:
-        raise InvalidInput(f"types {entry!r} are not name=boolean, name=number or name=time")
-    return name, kind
-
-
-def named_levels(entry: str, what: str = "levels") -> tuple[str, list[str]]:
-    """Read the levels of a column, written name=a,b,c."""
-    name, equals, levels = entry.partition("=")
-    if not equals or not levels:
-        raise InvalidInput(f"{what} {entry!r} are not name=a,b,c")
-    return name, levels.split(",")
-
-
-def _parse_extra(table: Any, entries: tuple[str, ...]) -> dict[str, Any]:
-    if not isinstance(table, dict):
-        raise InvalidInput(f"the config file's entry set is {table!r}; a table [set] of parameters is wanted")
-    found = dict(table)
-    for entry in entries:
-        name, equals, text = entry.partition("=")
-        if not (name and equals):
-            raise InvalidInput(f"--set {entry!r} is not name=value")
-        found[name.strip().replace("-", "_")] = _value(text)
-    return found
-
-
-def _value(text: str) -> Any:
-    for read in (int, float):
-        try:
-            return read(text)
-        except ValueError:
-            continue
-    return text
-
-
-def whole(value: Any, what: str) -> Any:
-    """Read a whole number, or say what it was meant for; values of a config file are checked elsewhere."""
-    if not isinstance(value, str):
-        return value
-    try:
-        return int(value)
-    except ValueError:
-        raise InvalidInput(f"{what} is {value!r}, not a whole number or auto") from None
-
-
-def number(text: str, what: str) -> float:
-    """Read a number, or say what it was meant for."""
-    try:
-        return float(text)
-    except ValueError:
-        raise InvalidInput(f"{what} is {text!r}, not a number") from None

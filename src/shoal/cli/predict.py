@@ -14,11 +14,11 @@ from shoal.reporting.console import command, say, write_json
 
 @command()
 @click.argument("release", type=click.Path(path_type=Path))
-@click.argument("table", type=str)
+@click.argument("table", type=str, nargs=-1, required=True)
 @reading_options
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Parquet or CSV file to write.")
-def predict(release: Path, table: str, out: Path, as_json: bool, **reading: Any) -> None:
-    """Label the rows of TABLE with the groups of a RELEASE.
+def predict(release: Path, table: tuple[str, ...], out: Path, as_json: bool, **reading: Any) -> None:
+    """Label the rows of TABLE (files, a folder, a glob or - for standard input) with the groups of a RELEASE.
 
     The labels are about single rows: for the data holder's own use, not for release.
     """
@@ -33,17 +33,19 @@ def predict(release: Path, table: str, out: Path, as_json: bool, **reading: Any)
     found = load_groups(release)
     if not isinstance(found, Release):
         raise InvalidInput(f"{release} is a synopsis and has no groups; find some: shoal ask {release} --k 5")
-    rows = _write(label(found, _opened(table, reading)), out)
+    rows = _write(label(found, _opened(table, reading, found.domain.schema)), out)
     if as_json:
         write_json({"out": str(out), "rows": rows, "for_release": False})
     else:
         say(f"{rows:,} labels written to {out}: for your own use, not for release")
 
 
-def _opened(table: str, reading: dict[str, Any]) -> Any:
-    """Open a table whose layout is said; of others, the path is enough."""
+def _opened(table: tuple[str, ...], reading: dict[str, Any], schema: Any) -> Any:
+    """Open a table whose layout is said; of others, the fitted columns are read."""
     given = {name: value for name, value in reading.items() if value is not None}
-    return Reading.of(given).open(table) if given else table
+    if schema is not None and schema.named:
+        given.setdefault("columns", [field.name for field in schema.fields])
+    return Reading.of(given).open(table)
 
 
 def _write(labels: Any, out: Path) -> int:

@@ -114,6 +114,8 @@ def print_groups(release: Any, console: Any) -> None:
 
     title = "Groups (± is the noise of the last answer, for this grouping)"
     header, lines = release.told()
+    if not console.encoding.startswith("utf"):  # before it is laid out, so that columns stay straight
+        lines = [[cell.replace("±", "+/-") for cell in line] for line in lines]
     for table in tables(title, header, lines, console.width):
         console.print(table)
     if (release.merged_into != np.arange(len(release.sizes))).any():

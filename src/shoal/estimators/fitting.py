@@ -5,7 +5,9 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 from sklearn.base import BaseEstimator
@@ -28,11 +30,12 @@ from shoal.estimators.parameters import (
     saying_what_was_spent,
     unit_for,
 )
+from shoal.estimators.progress import Progress, rehearsed_questions
 from shoal.mechanisms import public_seed
 from shoal.queries import LiveCurator, Transcript
 from shoal.queries.gate.codec import digest
 from shoal.release import Certificate
-from shoal.sources import OpenTable, open_table
+from shoal.sources import OpenTable, Watched, open_table
 
 # Sums are kept in 64-bit integers with two bits to spare for noise.
 _MOST_ROWS = 2**62 // STEPS
@@ -79,6 +82,7 @@ class PrivateFit(BaseEstimator):  # type: ignore[misc]
     max_weight: float | None
     n_jobs: int | None = None
     count_clipped: bool = False
+    verbose: bool = False
 
     _registered: str
     _registry = REGISTRY
@@ -117,11 +121,14 @@ class PrivateFit(BaseEstimator):  # type: ignore[misc]
         reserved = accountant.reserve(plan.budget, label, plan.domain.unit, key=key, plan=planned)
         with reserved as allowance, saying_what_was_spent(allowance):
             keys = {"key": allowance.key, "parts_key": allowance.parts_key}
-            source = table.source(plan.domain, threads=threads, **keys)
-            curator = LiveCurator(
-                source, plan.domain, allowance, entropy, n_rows=self.n_rows, progress=self.on_charge
-            )
-            found = run_prepared(plan.algorithm, curator, count_clipped=bool(self.count_clipped))
+            with self._watching(table.schema) as watch:
+                source: Any = table.source(plan.domain, threads=threads, **keys)
+                source = source if watch is None else Watched(source, watch.saw)
+                told = partial(_tell, [self.on_charge, None if watch is None else watch.charged])
+                curator = LiveCurator(
+                    source, plan.domain, allowance, entropy, n_rows=self.n_rows, progress=told
+                )
+                found = run_prepared(plan.algorithm, curator, count_clipped=bool(self.count_clipped))
         self.certificate_ = Certificate.issue(
             self._info(),
             curator.transcript,
@@ -133,6 +140,9 @@ class PrivateFit(BaseEstimator):  # type: ignore[misc]
         )
         self._keep(found, curator.transcript)
         return self
+
+    def _watching(self, schema: Schema) -> AbstractContextManager[Progress | None]:
+        return Progress(rehearsed_questions(self, schema)) if self.verbose else nullcontext()
 
     @abstractmethod
     def _algorithm(self, budget: Pure | Approx) -> Any:
@@ -244,6 +254,12 @@ class PrivateFit(BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+
+def _tell(watchers: Sequence[Callable[[Charge], None] | None], charge: Charge) -> None:
+    for watcher in watchers:
+        if watcher is not None:
+            watcher(charge)
 
 
 class PrivateEstimator(CommonParameters, PrivateFit):

@@ -41,6 +41,7 @@ class Common(TypedDict, total=False):
     max_weight: float | None
     count_clipped: bool
     n_jobs: int | None
+    verbose: bool
     random_state: Any
 
 
@@ -92,6 +93,9 @@ class CommonParameters:
         to the bounds; the certificate says it.
     n_jobs : int, optional
         Threads; all cores if not given. The result does not depend on it.
+    verbose : bool
+        Whether to show how far a fit is, on the standard error: the question that is being answered, rows
+        per second, and the time left. It is for your own screen: what it shows is not for release.
     random_state : int, optional
         For tests and papers only: a seeded release is *not private*, and its certificate says so.
     """
@@ -116,6 +120,7 @@ class CommonParameters:
         max_weight: float | None = None,
         count_clipped: bool = False,
         n_jobs: int | None = None,
+        verbose: bool = False,
         random_state: Any = None,
         **unknown: Any,
     ) -> None:
@@ -138,6 +143,7 @@ class CommonParameters:
         self.max_weight = max_weight
         self.count_clipped = count_clipped
         self.n_jobs = n_jobs
+        self.verbose = verbose
         self.random_state = random_state
 
     def _no_such(self, name: str) -> str:

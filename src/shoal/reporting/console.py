@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import codecs
 import json
+import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -64,9 +66,17 @@ def speaks(command: F) -> F:
 
     @wraps(command)
     def run(*args: Any, **kwargs: Any) -> Any:
+        for stream in (sys.stdout, sys.stderr):
+            _speak_plainly(stream)
         try:
             with _plain_warnings():
-                return command(*args, **kwargs)
+                found = command(*args, **kwargs)
+                sys.stdout.flush()  # a reader that left is noticed here, and not when Python ends
+                return found
+        except BrokenPipeError:
+            _end_quietly()
+        except SystemExit as end:  # by which rich leaves, having seen the same
+            sys.exit(int(Exit.DONE) if isinstance(end.__context__, BrokenPipeError) else end.code)
         except BudgetExceeded as refusal:
             fail(str(refusal), Exit.REFUSED)
         except ShoalError as error:
@@ -75,6 +85,30 @@ def speaks(command: F) -> F:
             fail("interrupted", Exit.INTERRUPTED)
 
     return cast(F, run)
+
+
+# Letters that a terminal without them gets instead; others become a question mark.
+_INSTEAD = {"±": "+/-", "–": "-", "—": "-", "’": "'", "…": "...", "×": "x", "█": "#", "≥": ">=", "≤": "<="}
+
+
+def _in_ascii(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end]
+    return "".join(_INSTEAD.get(letter, "?") for letter in text), error.end
+
+
+def _speak_plainly(stream: Any) -> None:
+    """Let a terminal that knows ASCII alone be no error."""
+    codecs.register_error("shoal", _in_ascii)
+    if hasattr(stream, "reconfigure") and stream.errors in ("strict", "surrogateescape"):
+        stream.reconfigure(errors="shoal")
+
+
+def _end_quietly() -> Never:
+    """Leave as others do when their reader has: `shoal show release | head` is no error."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what Python still has to flush
+    sys.exit(int(Exit.DONE))
 
 
 def fail(message: str, code: Exit) -> Never:

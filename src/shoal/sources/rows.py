@@ -177,6 +177,35 @@ class Source:
         return in_order(self._table.read, self._table.parts(self._chunk_rows), self._threads)
 
 
+class Watched:
+    """A source that tells how many rows were read, for the data holder's own screen.
+
+    Parameters
+    ----------
+    source : Source
+        Where the rows are.
+    saw : callable
+        Told of the rows of each chunk, in threads.
+    """
+
+    def __init__(self, source: Source | Watched, saw: Callable[[int], None]) -> None:
+        self._source, self._saw = source, saw
+
+    def within(self, domain: Domain) -> Watched:
+        """Return the same rows on the lattice of another domain."""
+        return Watched(self._source.within(domain), self._saw)
+
+    def reduce(self, partial: Callable[[Chunk], T], combine: Callable[[T, T], T]) -> T:
+        """Apply `partial` to every chunk and combine the results, in order."""
+
+        def seen(chunk: Chunk) -> T:
+            found = partial(chunk)
+            self._saw(chunk.n_rows)
+            return found
+
+        return self._source.reduce(seen, combine)
+
+
 def in_order(function: Callable[[S], T], items: Iterable[S], threads: int) -> Iterator[T]:
     """Apply a function in threads and yield the results in order, few of them waiting at a time.
 
