@@ -65,6 +65,7 @@ mutants: $(VENV)/.test
 
 bench: $(VENV)/.test
 	$(BIN)/python benchmarks/lloyd.py
+	$(BIN)/python benchmarks/kmeans.py
 	$(BIN)/python benchmarks/families.py
 	$(BIN)/python benchmarks/coreset.py
 
