@@ -13,7 +13,7 @@ from shoal.accounting import Accountant, budget_of
 from shoal.audit import Finding, audit, audit_law, audit_replay, canary, pair_loss
 from shoal.audit.contents import audit_model_contents
 from shoal.audit.filters import audit_filter
-from shoal.audit.kept import Kept
+from shoal.audit.findings_store import Kept
 from shoal.audit.replay import check_cells
 from shoal.domain import Bounds, Domain
 from shoal.errors import MostlyNoise, ReplayMismatch

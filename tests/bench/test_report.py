@@ -8,10 +8,10 @@ import pytest
 
 from shoal.bench.claims import Claim
 from shoal.bench.experiment import Data, Sweep
-from shoal.bench.looks import look
 from shoal.bench.ranking import best_table, glance, tally
 from shoal.bench.report import build, table
 from shoal.bench.results import Results
+from shoal.bench.style import look
 from shoal.errors import InvalidInput
 from shoal.reporting.document import Bullets, Heading, Table, markdown, page
 

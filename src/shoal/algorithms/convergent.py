@@ -38,7 +38,7 @@ class Convergent:
     n_candidates : int
         Points that each centre's rows choose among, the noisy mean included; with 1 there is no choice, and
         the whole budget goes to the means.
-    noise : {"linf", "laplace", "split", "gaussian"}, optional
+    noise : Noise, optional
         Law of the means' noise; see :meth:`shoal.queries.Curator.sums`.
     """
 

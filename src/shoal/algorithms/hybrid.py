@@ -30,7 +30,7 @@ class Hybrid:
         How the grid is made.
     n_starts : int
         Starts of k-means on the cells.
-    noise : {"linf", "laplace", "split", "gaussian"}, optional
+    noise : Noise, optional
         Law of the noise of the refinement.
     gate : {"published", "improved", "always"}
         When to refine: by the published threshold; by the noise that is really drawn, which is smaller; or

@@ -31,7 +31,7 @@ class Lloyd:
         How many centres.
     max_iter : int or "auto"
         Rounds, or "auto": 2 to 7, as many as the noise allows for the public or paid-for number of rows.
-    noise : {"linf", "laplace", "split", "gaussian"}, optional
+    noise : Noise, optional
         Law of the noise; see :meth:`shoal.queries.Curator.sums`.
     spending : {"equal", "growing"}
         Whether all rounds cost the same, or each a quarter more than the one before.
@@ -83,7 +83,7 @@ def noisy_lloyd(
         Public points of [-1, 1]^d.
     costs : tuple of Fraction
         Share of the budget of each round; at least one.
-    noise : {"linf", "laplace", "split", "gaussian"}, optional
+    noise : Noise, optional
         Law of the noise.
     """
     for share in costs:

@@ -59,7 +59,7 @@ class Medians:
         Starts of k-medians on the cells.
     sketch : GridSketch
         How a grid is made.
-    noise : {"linf", "laplace", "split", "gaussian"}, optional
+    noise : Noise, optional
         Law of the noise of the descent; see :meth:`shoal.queries.Curator.sums`.
     """
 

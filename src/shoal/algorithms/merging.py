@@ -41,7 +41,7 @@ class Merging:
         Rounds; 12 in the paper.
     merge : {"published", "ward", "kmeans"}
         How centres are merged.
-    noise : {"linf", "laplace", "split", "gaussian"}, optional
+    noise : Noise, optional
         Law of the noise; "laplace" in the paper.
     """
 

@@ -43,7 +43,7 @@ class SampleAggregate:
         What centres are clamped to: the whole domain; private quantiles, for half the budget; or `within`.
     within : tuple of (float, float)
         With "tight": a public range of each column, in units of the half width around the middle.
-    noise : {"linf", "laplace", "gaussian"}, optional
+    noise : Noise, optional
         Law of the noise; "laplace" in the paper.
     """
 

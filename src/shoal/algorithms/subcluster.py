@@ -44,7 +44,7 @@ class SubCluster:
     move : {"combined", "sampled", "largest"}
         To the mean of all sub-clusters that are not empty; half way to that of one, drawn with a probability
         proportional to its size (the paper's rule); or to that of the largest.
-    noise : {"linf", "laplace", "split", "gaussian"}, optional
+    noise : Noise, optional
         Law of the noise; see :meth:`shoal.queries.Curator.sums`.
     """
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal._typing import Array
+from shoal.audit.observations import Part
 from shoal.audit.runs import Runs
-from shoal.audit.sights import Part
 
 # Shoal's lattice; see shoal.domain.lattice.
 GRID_BITS = 20

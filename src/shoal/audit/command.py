@@ -104,8 +104,8 @@ def _run(
     how: dict[str, Any],
 ) -> Any:
     from shoal.audit.audited import audited
+    from shoal.audit.progress import Bar
     from shoal.audit.suite import EPSILONS, audit_all
-    from shoal.audit.watching import Bar
 
     with Bar() as watch:
         return audit_all(

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shoal.audit.sights import Fit
+from shoal.audit.observations import Fit
 from shoal.domain import STEPS
 
 Array = npt.NDArray[Any]

@@ -14,8 +14,8 @@ import numpy as np
 from shoal.accounting import budget_of
 from shoal.audit.columns import columns_of
 from shoal.audit.events import Scores, choose
+from shoal.audit.observations import RAISED, Fit, Statistics
 from shoal.audit.runs import Mechanism, Runs, collect, workers
-from shoal.audit.sights import RAISED, Fit, Statistics
 from shoal.errors import InvalidInput
 
 # On each table: half of them choose an event, and the others must show it.

@@ -9,8 +9,8 @@ import numpy as np
 
 from shoal._typing import Array
 from shoal.audit.laws import LEVEL, LawAudit, audit_draws
+from shoal.audit.observations import Fit
 from shoal.audit.recorded import recorded
-from shoal.audit.sights import Fit
 from shoal.errors import InvalidInput
 from shoal.queries import ReplayCurator, Transcript
 from shoal.queries.laws.noise import NoiseLaw

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from shoal.algorithms import Algorithm, Clustering
+from shoal.audit.observations import Fit
 from shoal.audit.recorded import domains_of, recorded
-from shoal.audit.sights import Fit
 from shoal.domain import Domain
 from shoal.errors import ReplayMismatch, ShoalError
 from shoal.queries import ReplayCurator, Transcript

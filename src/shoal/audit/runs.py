@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from shoal._typing import Array
-from shoal.audit.sights import Layout, Part, Statistics, look
+from shoal.audit.observations import Layout, Part, Statistics, look
 from shoal.errors import InvalidInput, ShoalError
 from shoal.sources.rows import available_cores
 

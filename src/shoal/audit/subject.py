@@ -17,11 +17,11 @@ from shoal.audit.canaries import BOUNDS, SMALL, Canary, canary
 from shoal.audit.contents import audit_model_contents
 from shoal.audit.distinguish import audit
 from shoal.audit.gate import audit_answers
+from shoal.audit.observations import Fit
 from shoal.audit.pairs import pair_loss
 from shoal.audit.recorded import recorded
 from shoal.audit.replay import audit_replay
 from shoal.audit.report import Finding, claims_only
-from shoal.audit.sights import Fit
 from shoal.errors import InvalidBudget, InvalidInput
 
 DELTA = 1e-6

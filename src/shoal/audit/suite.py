@@ -18,12 +18,12 @@ from shoal.audit.choices import audit_choosers, choices_exactly
 from shoal.audit.distinguish import epsilon_resolved
 from shoal.audit.exact import ExactLoss, audit_laws_exactly
 from shoal.audit.filters import audit_filter
-from shoal.audit.kept import Kept
+from shoal.audit.findings_store import Kept
 from shoal.audit.laws import audit_samplers
+from shoal.audit.observations import Fit, look
 from shoal.audit.relevance import relevant
 from shoal.audit.report import Finding, Report
 from shoal.audit.runs import workers
-from shoal.audit.sights import Fit, look
 from shoal.audit.subject import Job, Progress, Subject
 from shoal.sources.rows import available_cores
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.bench.looks import look, number
+from shoal.bench.style import look, number
 
 # As wide as a page of the report shows without shrinking, in inches.
 PAGE = 11.0

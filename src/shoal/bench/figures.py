@@ -20,9 +20,9 @@ from shoal.bench.drawing import (
     ticks_of,
 )
 from shoal.bench.experiment import Experiment, Metric
-from shoal.bench.looks import AXES, METRICS, look, number
 from shoal.bench.methods import ONE_START
 from shoal.bench.results import Results
+from shoal.bench.style import AXES, METRICS, look, number
 from shoal.reporting.document import style
 
 

@@ -10,8 +10,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from shoal.algorithms import REGISTRY
-from shoal.bench.looks import number
 from shoal.bench.results import Results, Summary
+from shoal.bench.style import number
 from shoal.reporting.document import Table
 
 DEFAULT = REGISTRY["auto"].estimator

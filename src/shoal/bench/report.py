@@ -13,10 +13,10 @@ from shoal.bench import peers
 from shoal.bench.experiment import BASELINE, Experiment, Metric
 from shoal.bench.experiments import EXPERIMENTS
 from shoal.bench.figures import DRAWINGS
-from shoal.bench.looks import METRICS, number
 from shoal.bench.plan import REFERENCES, awaited, methods_of
 from shoal.bench.ranking import DEFAULT, best_table, glance, tally
 from shoal.bench.results import Results, best_known, relative
+from shoal.bench.style import METRICS, number
 from shoal.errors import InvalidInput
 from shoal.reporting.document import Block, Bullets, Heading, Picture, Table, Text, write
 from shoal.reporting.store import Record, Store

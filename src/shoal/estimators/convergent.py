@@ -31,7 +31,7 @@ class ConvergentKMeans(PublishedToo):
         Rounds.
     n_candidates : int
         Points that each cell's rows choose among, the noisy mean included.
-    noise : {"auto", "linf", "laplace", "split", "gaussian"}
+    noise : {"auto", NOISES}
         Law of the means' noise; "auto" is "linf", and "gaussian" when delta is above 0.
     published : bool
         The published version instead, which is **not private**: there is no guarantee, and what it releases

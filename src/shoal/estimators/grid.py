@@ -86,7 +86,7 @@ class HybridKMeans(PrivateKMeans):
         The constant of the rule.
     n_starts : int
         Starts of k-means on the cells.
-    noise : {"auto", "linf", "laplace", "split", "gaussian"}
+    noise : {"auto", NOISES}
         Law of the noise of the round of Lloyd.
     gate : {"improved", "published", "always"}
         When to refine: by the noise that is really drawn, by the published threshold, or always.

@@ -22,7 +22,7 @@ class DPLloyd(PrivateKMeans):
         Privacy loss allowed; smaller is more private. No default: it is yours to decide.
     max_iter : int or "auto"
         Rounds; "auto" chooses 2 to 7 from `n_rows`, or pays 2 % of the budget for a noisy count.
-    noise : {"auto", "linf", "laplace", "split", "gaussian"}
+    noise : {"auto", NOISES}
         "auto" is "linf", and "gaussian" when delta is above 0. "laplace" is as published.
     spending : {"equal", "growing"}
         Whether later rounds get more of the budget.

@@ -28,7 +28,7 @@ class LSHTreeKMeans(PrivateKMeans):
         Rounds of noisy Lloyd after the tree; they have half of the budget. 0 leaves all to the tree.
     n_starts : int
         Starts of k-means on the leaves, judged on released values alone.
-    noise : {"auto", "linf", "laplace", "split", "gaussian"}
+    noise : {"auto", NOISES}
         Law of the noise of sums; "auto" is "linf", and "gaussian" when delta is above 0.
     **common
         As in :class:`shoal.estimators.parameters.CommonParameters`.

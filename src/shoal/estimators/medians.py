@@ -38,7 +38,7 @@ class KMedians(PrivateKMeans):
         Cells per side of the grid, or the rule to find them by.
     theta : float
         Constant of the rule.
-    noise : {"auto", "linf", "laplace", "split", "gaussian"}
+    noise : {"auto", NOISES}
         Law of the descent's noise; "auto" is "linf", and "gaussian" when delta is above 0.
     **common
         As in :class:`shoal.estimators.parameters.CommonParameters`.

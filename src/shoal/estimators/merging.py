@@ -31,7 +31,7 @@ class MergingKMeans(PrivateKMeans):
         Rounds.
     merge : {"ward", "published", "kmeans"}
         Merge the pair that costs least, the closest pair, or by weighted k-means.
-    noise : {"auto", "linf", "laplace", "split", "gaussian"}
+    noise : {"auto", NOISES}
         Law of the noise; "laplace" is as published.
     **common
         As in :class:`shoal.estimators.parameters.CommonParameters`.

@@ -167,7 +167,9 @@ class CommonParameters:
         cls.__init__.__signature__ = signature  # type: ignore[attr-defined]
         if cls.__doc__ and CommonParameters.__doc__:  # there are none under python -OO
             shared = section(inspect.cleandoc(CommonParameters.__doc__), "Parameters")
-            cls.__doc__ = with_common(cls.__doc__, shared, named)
+            # Laws are named in one place: a new one is in every help.
+            doc = cls.__doc__.replace("NOISES", ", ".join(f'"{name}"' for name in NOISES))
+            cls.__doc__ = with_common(doc, shared, named)
             if cls._LEAVES:
                 cls.__doc__ = with_attributes(cls.__doc__, inspect.cleandoc(cls._LEAVES))
 

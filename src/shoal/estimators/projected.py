@@ -42,7 +42,7 @@ class ProjectedKMeans(PrivateKMeans):
     sparsity : int, optional
         How many columns of a row are not zero, about, in a table where most cells are zero: centres then have
         twice as many columns that are not, chosen privately for each group.
-    noise : {"auto", "linf", "laplace", "split", "gaussian"}
+    noise : {"auto", NOISES}
         Law of the noise of the sums.
     **common
         As in :class:`shoal.estimators.parameters.CommonParameters`.

@@ -31,7 +31,7 @@ class SampleAggregateKMeans(PrivateKMeans):
     within : sequence of (float, float), optional
         With "tight": a public range of each column, in units of the half width around the middle of its
         bounds, such as (-0.5, 0.5).
-    noise : {"auto", "linf", "laplace", "gaussian"}
+    noise : {"auto", NOISES}
         Law of the noise; "laplace" is as published.
     **common
         As in :class:`shoal.estimators.parameters.CommonParameters`.

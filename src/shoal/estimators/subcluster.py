@@ -32,7 +32,7 @@ class SubClusterKMeans(PublishedToo):
     move : {"combined", "sampled", "largest"}
         To the mean of all sub-clusters; half way to one drawn by its noisy size, the paper's rule; or to the
         largest.
-    noise : {"auto", "linf", "laplace", "split", "gaussian"}
+    noise : {"auto", NOISES}
         Law of the noise; "auto" is "linf", and "gaussian" when delta is above 0.
     published : bool
         The published version instead, which is **not private**: there is no guarantee, and what it releases

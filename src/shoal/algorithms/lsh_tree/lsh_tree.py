@@ -100,7 +100,7 @@ class LSHTree:
         Rounds of Lloyd after the tree; they have half of the budget. 0 is as published.
     n_starts : int
         Starts of k-means on the leaves.
-    noise : {"linf", "laplace", "split", "gaussian"}, optional
+    noise : Noise, optional
         Law of the noise of sums.
     """
 
@@ -146,7 +146,7 @@ def lsh_start(
         Share of the budget to spend.
     n_starts : int
         Starts of k-means on the leaves.
-    noise : {"linf", "laplace", "split", "gaussian"}, optional
+    noise : Noise, optional
         Law of the noise of sums.
     """
     leaves = grow_tree(curator, n_clusters, share, noise=noise)
@@ -186,7 +186,7 @@ def grow_tree(curator: Curator, n_clusters: int, share: Fraction, *, noise: Nois
         How many groups its leaves should be able to tell apart.
     share : Fraction
         Share of the budget to spend.
-    noise : {"linf", "laplace", "split", "gaussian"}, optional
+    noise : Noise, optional
         Law of the noise of sums.
     """
     d, for_leaves = curator.domain.n_columns, share * FOR_LEAVES

@@ -72,7 +72,7 @@ class ProjectedClustering:
     sparsity : int, optional
         How many columns of a row are not zero, about, in tables where most are: only twice as many
         columns of a centre are chosen and summed (algorithm 5).
-    noise : {"linf", "laplace", "split", "gaussian"}, optional
+    noise : Noise, optional
         Law of the noise of the sums.
     """
 

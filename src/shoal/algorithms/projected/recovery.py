@@ -133,7 +133,7 @@ class Recovery:
         Public or noisy number of rows, and how many there surely are.
     share : Fraction
         Share of the budget.
-    noise : {"linf", "laplace", "split", "gaussian"}, optional
+    noise : Noise, optional
         Law of the noise.
     spread : float, optional
         Typical distance of a row from its centre, a column; not known if not given.

@@ -33,7 +33,7 @@ class SparseRecovery:
         How many rows there surely are.
     share : Fraction
         Share of the budget: half for the choices, half for the sums.
-    noise : {"linf", "laplace", "split", "gaussian"}, optional
+    noise : Noise, optional
         Law of the noise of the sums.
     """
 

@@ -212,7 +212,7 @@ class Curator(ABC):
             What is summed; the row itself if not given.
         share : Fraction
             Share of the budget.
-        noise : {"linf", "laplace", "split", "gaussian", "cylinder"}, optional
+        noise : Noise, optional
             The law of the noise. If not given it is Gaussian for budgets with delta; for pure ones it is a
             cylinder where values lie in a ball, and else L-infinity.
         """
@@ -267,7 +267,7 @@ class Curator(ABC):
             Public range of each column that centres are clamped to.
         share : Fraction
             Share of the budget.
-        noise : {"linf", "laplace", "gaussian"}, optional
+        noise : Noise, optional
             The law of the noise.
         """
         lower, upper = within

@@ -41,7 +41,7 @@ class BlockMeans(Charged[NoiseLaw, Array, NoisyMeans]):
         Public range of each column that centres are clamped to.
     share : Fraction
         Share of the budget.
-    noise : {"linf", "laplace", "gaussian"}, optional
+    noise : Noise, optional
         Law of the noise.
     """
 

@@ -11,10 +11,10 @@ from rich.console import Console
 
 from shoal.audit import Finding
 from shoal.audit.command import audit_command
-from shoal.audit.kept import Kept
+from shoal.audit.findings_store import Kept
+from shoal.audit.progress import Bar
 from shoal.audit.subject import Job
 from shoal.audit.suite import Watch, _work, audit_all, together
-from shoal.audit.watching import Bar
 
 FOUND = Finding("lloyd", 1.0, "black box", "alone", True, "fine", 0.41, 1.0)
 SURE = 0.999
@@ -156,7 +156,7 @@ def test_lines_where_nobody_looks():
 
 def test_a_line_every_few_seconds_where_nobody_looks(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr("shoal.audit.watching.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("shoal.audit.progress.time.monotonic", lambda: now[0])
     out = io.StringIO()
     with Bar(Console(file=out, width=200)) as bar:
         bar.begin(1000, kept=0)
