@@ -241,6 +241,7 @@ def _swap(
     k, n = len(best.centres), len(mass)
     labels, first, second = np.empty(n, dtype=np.int64), np.empty(n), np.empty(n)
     sums, loss = np.empty(len(columns)), np.empty(k)
+    lowest, highest = columns.min(axis=1), columns.max(axis=1)
     polish = _POLISH_WORK // (_TRIAL * n * k)
     two_nearest()(columns, best.centres, labels, first, second)
     for draw in rng.random(n_swaps):
@@ -251,7 +252,7 @@ def _swap(
         place = np.ascontiguousarray(columns[:, pick])
         won = enter()(columns, mass, place, first, sums)
         if won > 0:  # the middle of what it would win is a better guess than the point itself
-            place = np.clip(sums / won, columns.min(axis=1), columns.max(axis=1))
+            place = np.clip(sums / won, lowest, highest)
         gain = leave()(columns, mass, place, labels, first, second, loss)
         worst = int(loss.argmin())
         if loss[worst] >= gain:
