@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from shoal._typing import Array
-from shoal.accounting import Accountant, Approx, Pure
+from shoal.accounting import Approx, Pure
 from shoal.algorithms.column_stats import ColumnBounds, Limits
-from shoal.domain.domain import Neighbours
-from shoal.estimators.steps import ColumnsOutMixin, PeopleOutMixin, PrivateStep
+from shoal.estimators.steps import ColumnsOutMixin, PeopleOutMixin, PrivateStep, StepCommon
 
 
 class PrivateBounds(PeopleOutMixin, ColumnsOutMixin, PrivateStep):
@@ -25,35 +23,13 @@ class PrivateBounds(PeopleOutMixin, ColumnsOutMixin, PrivateStep):
     ----------
     epsilon : float
         Privacy loss allowed for the bounds.
-    delta : float
-        0 for pure differential privacy.
-    neighbours : {"add-remove", "replace"}
-        Whom the guarantee protects.
-    unit : str, optional
-        The column that names the person. Nothing is learnt from it, the guarantee protects a person with all
-        their rows, and `transform` returns a data frame that still has it, for the next step.
-    max_rows : int
-        The most rows of a person that are looked at; everything is charged for that many.
-    budget : Accountant, optional
-        Shared with the other steps.
-    levels : mapping of column name to list of str or int, optional
-        The public levels of category columns. Each becomes a column of 0 and 1, called ``column=level``;
-        another cell is a missing one.
-    max_weight : float, optional
-        The public maximum of `sample_weight` in `fit`.
-    random_state : int, optional
-        For tests only: seeded noise is not private.
+    **common
+        As in :class:`shoal.estimators.steps.StepParameters`.
 
     Attributes
     ----------
     bounds_ : tuple of two ndarrays
         Lower and upper bounds, released.
-    release_ : StepRelease
-        What may be published: what was learnt, with certificate and transcript; it saves.
-    certificate_ : Certificate
-        What is guaranteed, to whom, and what was spent on what.
-    transcript_ : Transcript
-        Every question and noisy answer; what was learnt follows from it.
 
     Examples
     --------
@@ -78,24 +54,9 @@ class PrivateBounds(PeopleOutMixin, ColumnsOutMixin, PrivateStep):
         self,
         *,
         epsilon: float,
-        delta: float = 0.0,
-        neighbours: Neighbours = "add-remove",
-        unit: str | None = None,
-        max_rows: int = 1,
-        budget: Accountant | None = None,
-        levels: Mapping[str, Sequence[str | int]] | None = None,
-        max_weight: float | None = None,
-        random_state: Any = None,
+        **common: Unpack[StepCommon],
     ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.neighbours = neighbours
-        self.unit = unit
-        self.max_rows = max_rows
-        self.budget = budget
-        self.levels = levels
-        self.max_weight = max_weight
-        self.random_state = random_state
+        super().__init__(epsilon=epsilon, **common)
 
     def _algorithm(self, budget: Pure | Approx) -> ColumnBounds:  # noqa: ARG002 - as of the others
         return ColumnBounds()

@@ -1,10 +1,14 @@
-"""Docstrings of estimators, put together: what all share is written once, and shown in every class."""
+"""Signatures and docstrings, put together: what classes share is written once, and shown in every one."""
 
 from __future__ import annotations
 
 import inspect
 import re
 from collections.abc import Collection
+from difflib import get_close_matches
+from typing import Any, ClassVar
+
+from shoal.queries.laws.noise import NOISES
 
 # How a class says that it has the common parameters: the last entry of its own.
 _COMMON = re.compile(r"^\*\*common\n(?: {4}.*\n)+", re.MULTILINE)
@@ -75,3 +79,46 @@ def with_attributes(doc: str, attributes: str) -> str:
         return doc.replace(own, body, 1)
     after = next((m.start() for m in _SECTION.finditer(doc) if m.group(1) in _AFTER_ATTRIBUTES), len(doc))
     return f"{doc[:after].rstrip()}\n\nAttributes\n----------\n{body}\n\n{doc[after:]}".rstrip()
+
+
+class SharesParameters:
+    """Shows the parameters that a base class gives in the signature and the help of every subclass.
+
+    A base class that is made with ``gives=True`` has them in its own signature and docstring. A subclass
+    takes the rest of them as its last argument, ``**common``.
+    """
+
+    _GIVER: ClassVar[type]
+    """The base class whose parameters a class shares."""
+    _LEAVES = ""
+    """What a fit leaves, as entries of a docstring's Attributes."""
+
+    def __init_subclass__(cls, *, gives: bool = False, **kwargs: Any) -> None:
+        """Put signature and help together, where scikit-learn and people look."""
+        super().__init_subclass__(**kwargs)
+        if gives:
+            cls._GIVER = cls
+            return
+        if "__init__" not in cls.__dict__:
+            return
+        own = list(inspect.signature(cls.__init__).parameters.values())
+        if own[-1].kind is not inspect.Parameter.VAR_KEYWORD:
+            return
+        named = {p.name for p in own}
+        common = inspect.signature(cls._GIVER.__init__).parameters.values()  # type: ignore[misc]
+        extra = [p for p in common if p.name not in named and p.kind is not inspect.Parameter.VAR_KEYWORD]
+        signature = inspect.Signature([*own[:-1], *extra])
+        cls.__init__.__signature__ = signature  # type: ignore[attr-defined]
+        if cls.__doc__ and cls._GIVER.__doc__:  # there are none under python -OO
+            shared = section(inspect.cleandoc(cls._GIVER.__doc__), "Parameters")
+            # Laws are named in one place: a new one is in every help.
+            doc = cls.__doc__.replace("NOISES", ", ".join(f'"{name}"' for name in NOISES))
+            cls.__doc__ = with_common(doc, shared, named)
+            if cls._LEAVES:
+                cls.__doc__ = with_attributes(cls.__doc__, inspect.cleandoc(cls._LEAVES))
+
+    def _no_such(self, name: str) -> str:
+        known = [p for p in inspect.signature(type(self)).parameters if p != "self"]
+        near = get_close_matches(name, known, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}"
+        return f"{type(self).__name__} has no parameter {name!r}; {hint}"

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 import numbers
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from difflib import get_close_matches
 from typing import Any, Literal, TypeAlias, TypedDict
 
 from sklearn.utils import check_random_state
@@ -15,7 +13,7 @@ from shoal.accounting import Accountant, Allowance, Approx, Budget, NoGuarantee,
 from shoal.domain import BoundsLike, Part, Unit
 from shoal.domain.domain import Missing, Neighbours, Scaling
 from shoal.errors import DamagedFile, InvalidBudget, InvalidInput
-from shoal.estimators.docstrings import section, with_attributes, with_common
+from shoal.estimators.docstrings import SharesParameters
 from shoal.mechanisms import Entropy, SeededEntropy, SystemEntropy
 from shoal.queries import Noise
 from shoal.queries.laws.noise import NOISES
@@ -45,7 +43,7 @@ class Common(TypedDict, total=False):
     random_state: Any
 
 
-class CommonParameters:
+class CommonParameters(SharesParameters, gives=True):
     """Parameters that all private estimators share.
 
     Parameters
@@ -145,36 +143,6 @@ class CommonParameters:
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
-
-    def _no_such(self, name: str) -> str:
-        known = [p for p in inspect.signature(type(self)).parameters if p != "self"]
-        near = get_close_matches(name, known, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}"
-        return f"{type(self).__name__} has no parameter {name!r}; {hint}"
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Show the common parameters in a subclass's signature, where scikit-learn looks, and in its help."""
-        super().__init_subclass__(**kwargs)
-        if "__init__" not in cls.__dict__:
-            return
-        own = list(inspect.signature(cls.__init__).parameters.values())
-        if own[-1].kind is not inspect.Parameter.VAR_KEYWORD:
-            return
-        named = {p.name for p in own}
-        common = inspect.signature(CommonParameters.__init__).parameters.values()
-        extra = [p for p in common if p.name not in named and p.kind is not inspect.Parameter.VAR_KEYWORD]
-        signature = inspect.Signature([*own[:-1], *extra])
-        cls.__init__.__signature__ = signature  # type: ignore[attr-defined]
-        if cls.__doc__ and CommonParameters.__doc__:  # there are none under python -OO
-            shared = section(inspect.cleandoc(CommonParameters.__doc__), "Parameters")
-            # Laws are named in one place: a new one is in every help.
-            doc = cls.__doc__.replace("NOISES", ", ".join(f'"{name}"' for name in NOISES))
-            cls.__doc__ = with_common(doc, shared, named)
-            if cls._LEAVES:
-                cls.__doc__ = with_attributes(cls.__doc__, inspect.cleandoc(cls._LEAVES))
-
-    _LEAVES = ""
-    """What a fit leaves, as entries of a docstring's Attributes."""
 
 
 def check_count(value: Any, name: str, least: int = 1) -> int:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -11,13 +10,12 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_is_fitted
 
 from shoal._typing import Array
-from shoal.accounting import Accountant, Approx, Pure
+from shoal.accounting import Approx, Pure
 from shoal.algorithms.column_stats import Components, PrincipalComponents
 from shoal.domain import BoundsLike
-from shoal.domain.domain import Neighbours
 from shoal.domain.lattice import decode
 from shoal.estimators.parameters import check_count
-from shoal.estimators.steps import PeopleOutMixin, PrivateStep
+from shoal.estimators.steps import PeopleOutMixin, PrivateStep, StepCommon
 
 
 class PrivatePCA(PeopleOutMixin, ClassNamePrefixFeaturesOutMixin, PrivateStep):  # type: ignore[misc]
@@ -41,22 +39,8 @@ class PrivatePCA(PeopleOutMixin, ClassNamePrefixFeaturesOutMixin, PrivateStep): 
         Scale every component by itself, so that all are equally wide.
     scaling : {"bounds", "none"}
         Find directions after scaling each column to its bounds, or in the table's own units.
-    neighbours : {"add-remove", "replace"}
-        Whom the guarantee protects.
-    unit : str, optional
-        The column that names the person. Nothing is learnt from it, the guarantee protects a person with all
-        their rows, and `transform` returns a data frame that still has it, for the next step.
-    max_rows : int
-        The most rows of a person that are looked at; everything is charged for that many.
-    budget : Accountant, optional
-        Shared with the other steps.
-    levels : mapping of column name to list of str or int, optional
-        The public levels of category columns. Each becomes a column of 0 and 1, called ``column=level``;
-        another cell is a missing one.
-    max_weight : float, optional
-        The public maximum of `sample_weight` in `fit`.
-    random_state : int, optional
-        For tests only: seeded noise is not private.
+    **common
+        As in :class:`shoal.estimators.steps.StepParameters`.
 
     Attributes
     ----------
@@ -71,12 +55,6 @@ class PrivatePCA(PeopleOutMixin, ClassNamePrefixFeaturesOutMixin, PrivateStep): 
         As shares of the noisy variance of all columns.
     reach_ : ndarray of shape (n_components,)
         What is scaled to 1: how far rows are kept along each direction.
-    release_ : StepRelease
-        What may be published: what was learnt, with certificate and transcript; it saves.
-    certificate_ : Certificate
-        What is guaranteed, to whom, and what was spent on what.
-    transcript_ : Transcript
-        Every question and noisy answer; what was learnt follows from it.
 
     Examples
     --------
@@ -102,31 +80,16 @@ class PrivatePCA(PeopleOutMixin, ClassNamePrefixFeaturesOutMixin, PrivateStep): 
         n_components: int,
         *,
         epsilon: float,
-        delta: float = 0.0,
         bounds: BoundsLike | None = None,
         whiten: bool = False,
         scaling: Literal["bounds", "none"] = "bounds",
-        neighbours: Neighbours = "add-remove",
-        unit: str | None = None,
-        max_rows: int = 1,
-        budget: Accountant | None = None,
-        levels: Mapping[str, Sequence[str | int]] | None = None,
-        max_weight: float | None = None,
-        random_state: Any = None,
+        **common: Unpack[StepCommon],
     ) -> None:
+        super().__init__(epsilon=epsilon, **common)
         self.n_components = n_components
-        self.epsilon = epsilon
-        self.delta = delta
         self.bounds = bounds
         self.whiten = whiten
         self.scaling = scaling
-        self.neighbours = neighbours
-        self.unit = unit
-        self.max_rows = max_rows
-        self.budget = budget
-        self.levels = levels
-        self.max_weight = max_weight
-        self.random_state = random_state
 
     def _algorithm(self, budget: Pure | Approx) -> PrincipalComponents:  # noqa: ARG002 - as of the others
         return PrincipalComponents(check_count(self.n_components, "n_components"))

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from shoal._typing import Array
+from shoal.accounting import Accountant
 from shoal.algorithms import PIPELINE_STEPS
+from shoal.domain.domain import Neighbours
 from shoal.domain.schema import NUMBER
 from shoal.errors import InvalidInput, MostlyNoise
+from shoal.estimators.docstrings import SharesParameters
 from shoal.estimators.fitting import PrivateFit
 from shoal.queries import Transcript
 from shoal.release import StepRelease
@@ -56,7 +60,87 @@ class ColumnsOutMixin(OneToOneFeatureMixin):  # type: ignore[misc]
         return np.array(self.release_.names, dtype=object) if self.levels else names
 
 
-class PrivateStep(TransformerMixin, PrivateFit):  # type: ignore[misc]
+class StepCommon(TypedDict, total=False):
+    """What may be given to any step besides its own parameters; see :class:`StepParameters`."""
+
+    delta: float
+    neighbours: Neighbours
+    unit: str | None
+    max_rows: int
+    budget: Accountant | None
+    levels: Mapping[str, Sequence[str | int]] | None
+    max_weight: float | None
+    random_state: Any
+
+
+class StepParameters(SharesParameters, gives=True):
+    """Parameters that all private steps share.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy loss allowed for what is learnt. No default: it is yours to decide.
+    delta : float
+        0 for pure differential privacy.
+    neighbours : {"add-remove", "replace"}
+        Whom the guarantee protects.
+    unit : str, optional
+        The column that names the person. Nothing is learnt from it, the guarantee protects a person with all
+        their rows, and `transform` returns a data frame that still has it, for the next step.
+    max_rows : int
+        The most rows of a person that are looked at; everything is charged for that many.
+    budget : Accountant, optional
+        Shared with the other steps.
+    levels : mapping of column name to list of str or int, optional
+        The public levels of category columns. Each becomes a column of 0 and 1, called ``column=level``;
+        another cell is a missing one.
+    max_weight : float, optional
+        The public maximum of `sample_weight` in `fit`.
+    random_state : int, optional
+        For tests only: seeded noise is not private.
+    """
+
+    _LEAVES = """
+        release_ : StepRelease
+            What may be published: what was learnt, with certificate and transcript; it saves.
+        certificate_ : Certificate
+            What is guaranteed, to whom, and what was spent on what.
+        transcript_ : Transcript
+            Every question and noisy answer; what was learnt follows from it.
+        n_features_in_ : int
+            Columns of the table.
+        feature_names_in_ : ndarray of str
+            Their names, where the table has some.
+        """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float,
+        delta: float = 0.0,
+        neighbours: Neighbours = "add-remove",
+        unit: str | None = None,
+        max_rows: int = 1,
+        budget: Accountant | None = None,
+        levels: Mapping[str, Sequence[str | int]] | None = None,
+        max_weight: float | None = None,
+        random_state: Any = None,
+        **unknown: Any,
+    ) -> None:
+        if unknown:
+            raise TypeError(self._no_such(next(iter(unknown))))
+        self.epsilon = epsilon
+        self.delta = delta
+        self.neighbours = neighbours
+        self.unit = unit
+        self.max_rows = max_rows
+        self.budget = budget
+        self.levels = levels
+        self.max_weight = max_weight
+        self.random_state = random_state
+
+
+class PrivateStep(StepParameters, TransformerMixin, PrivateFit):  # type: ignore[misc]
     """Base class of private transformers: what they learn is released, what they return is your rows."""
 
     _registry = PIPELINE_STEPS
