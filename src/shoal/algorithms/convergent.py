@@ -53,10 +53,10 @@ class Convergent:
         centres = pack(k, d, curator.public_rng("starting centres"))
         rng = curator.public_rng("zones")
         choice = SHARE_FOR_CHOICE if self.n_candidates > 1 else Fraction(0)
-        for t, cost in enumerate(growing(self.max_iter, GROWTH)):
+        for t, share in enumerate(growing(self.max_iter, GROWTH)):
             cells, radius = Voronoi(centres), reach(t, k, d)
             answer = curator.sums(
-                cells, of=Offset(centres, Box(radius)), share=cost * (1 - choice), noise=self.noise
+                cells, of=Offset(centres, Box(radius)), share=share * (1 - choice), noise=self.noise
             )
             # An empty cell's offset is nothing: its centre stays.
             offsets = recentre(answer.sums, answer.counts, answer.count_sd, np.zeros((k, d)))
@@ -65,7 +65,7 @@ class Convergent:
             if choice:
                 zone = sampling_zone(cells.centres, targets, self.n_candidates, column_scale, rng)
                 loss = OffsetCost(cells, targets, zone, 2 * radius)
-                centres = zone[np.arange(k), curator.select_each(loss, share=cost * choice)]
+                centres = zone[np.arange(k), curator.select_each(loss, share=share * choice)]
         spread = centre_sd(offsets, answer.counts, answer.sum_sd, answer.count_sd)
         # How far the chosen point lies from the noisy mean is known, and adds to that mean's error.
         error, predicted = (

@@ -48,11 +48,11 @@ class Hybrid:
         self.sketch.check(curator.domain)
         rows, rest = count_rows(curator)
         refines = self.opens(curator, rows.estimate, rest)
-        cost = rest / 2 if refines else rest
-        synopsis = self.sketch.ask(curator, rows.estimate, self.n_clusters, cost)
+        share = rest / 2 if refines else rest
+        synopsis = self.sketch.ask(curator, rows.estimate, self.n_clusters, share)
         found = synopsis.kmeans(self.n_clusters, curator.public_rng("starts on the grid"), self.n_starts)
         if refines:
-            return noisy_lloyd(curator, found.centres, (cost,), self.noise)
+            return noisy_lloyd(curator, found.centres, (share,), self.noise)
         return clustering_on(curator, synopsis, found)
 
     def opens(self, curator: Curator, n_rows: float, rest: Fraction) -> bool:

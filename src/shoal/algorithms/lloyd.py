@@ -44,9 +44,9 @@ class Lloyd:
 
     def run(self, curator: Curator) -> Clustering:
         """Ask for noisy sums around the current centres, and move the centres there."""
-        costs = self.plan(curator)
+        shares = self.plan(curator)
         centres = pack(self.n_clusters, curator.domain.n_columns, curator.public_rng("starting centres"))
-        return noisy_lloyd(curator, centres, costs, self.noise)
+        return noisy_lloyd(curator, centres, shares, self.noise)
 
     def plan(self, curator: Curator) -> tuple[Fraction, ...]:
         """Cut the budget into rounds; "auto" pays for a count of rows first unless it is public."""
@@ -71,7 +71,7 @@ class Lloyd:
 
 
 def noisy_lloyd(
-    curator: Curator, centres: Array, costs: tuple[Fraction, ...], noise: Noise | None
+    curator: Curator, centres: Array, shares: tuple[Fraction, ...], noise: Noise | None
 ) -> Clustering:
     """Run rounds of noisy Lloyd from public centres.
 
@@ -81,12 +81,12 @@ def noisy_lloyd(
         Answers with noise.
     centres : ndarray of shape (n_clusters, n_columns)
         Public points of [-1, 1]^d.
-    costs : tuple of Fraction
+    shares : tuple of Fraction
         Share of the budget of each round; at least one.
     noise : Noise, optional
         Law of the noise.
     """
-    for share in costs:
+    for share in shares:
         answer = curator.sums(Voronoi(centres), share=share, noise=noise)
         centres = recentre(answer.sums, answer.counts, answer.count_sd, fallback=centres)
-    return Clustering.from_sums(curator, centres, answer, len(costs))
+    return Clustering.from_sums(curator, centres, answer, len(shares))

@@ -99,8 +99,8 @@ class Medians:
         synopsis = self.sketch.ask(curator, rows.estimate, self.n_clusters, for_grid)
         begun = self._on(curator, synopsis)
         candidates = synopsis.spread(SWAP_CANDIDATES * self.n_clusters, curator.public_rng("candidates"))
-        swaps, cost = min(self.n_clusters, MOST_SWAPS), rest - for_grid - for_sizes
-        centres = local_swap(curator, None, candidates, begun.centres, swaps, cost, squared=False)
+        swaps, share = min(self.n_clusters, MOST_SWAPS), rest - for_grid - for_sizes
+        centres = local_swap(curator, None, candidates, begun.centres, swaps, share, squared=False)
         cells = Voronoi(centres)
         answer = curator.histogram(cells, share=for_sizes)
         return replace(begun, centres=cells.centres, sizes=answer.counts, size_sd=answer.sd, n_iter=swaps)

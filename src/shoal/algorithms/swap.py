@@ -25,7 +25,7 @@ from shoal.queries import Curator, Relative, Shells, Voronoi
 
 # While groups may be without a centre, rows are followed this far, in half widths of the domain, a column.
 _FIRST_RADIUS = 0.6
-# The last rounds look at the distances of rows first, for this part of their cost.
+# The last rounds look at the distances of rows first, for this part of their share.
 _LOOK = Fraction(1, 20)
 # Distance that this share of the rows is within: fewer than all, as some centres cover two groups.
 _INSIDE = 0.6
@@ -74,10 +74,10 @@ class SwapLloyd:
         else:
             centres, rest = pack(k, d, rng), share
         found, usual, before = None, math.inf, centres
-        for t, cost in enumerate(portion(equal(rounds), rest)):
+        for t, each in enumerate(portion(equal(rounds), rest)):
             last_rounds = t >= rounds - 2
             before = centres
-            found, usual = swap_round(curator, centres, cost, narrow=last_rounds)
+            found, usual = swap_round(curator, centres, each, narrow=last_rounds)
             centres = found.centres
             if not last_rounds and t > 0:
                 centres = swapped(found, usual, curator.domain.column_scale, rng)

@@ -134,13 +134,13 @@ class CoresetSketch:
         if not feasible:
             least = smallest_epsilon(n_rows / largest, self, curator.budget, domain.unit)
             _warn(n_rows / largest, least)
-        cost, weights = (rest - for_last) / rounds, weights[:rounds]
+        share, weights = (rest - for_last) / rounds, weights[:rounds]
         ball = SmallBall(self.search, domain.n_columns, n_rows / largest)
         rng = curator.public_rng("columns to cut")
         held = curator.hold(ball.grid)
         points = np.empty((rounds, domain.n_columns))
         for i, weight in enumerate(weights):
-            points[i] = ball.find(held, weight, cost, rng)
+            points[i] = ball.find(held, weight, share, rng)
             held = held.without_nearest(points[i], weight)
         points, counts, count_sd = (
             self._moved(held, points, for_last)
@@ -155,7 +155,7 @@ class CoresetSketch:
             sd=count_sd * largest,
             # A place chosen at random is as far off as any.
             point_sd=max(
-                self.point_sd(curator, weights[-1] * surely, cost) / largest, 0.0 if feasible else RANDOM_SD
+                self.point_sd(curator, weights[-1] * surely, share) / largest, 0.0 if feasible else RANDOM_SD
             ),
         )
 

@@ -108,22 +108,22 @@ class ProjectedClustering:
         return replace(best, n_iter=sum(each.n_iter for each in found) + 1)
 
     def _once(self, curator: Curator, n_rows: float, fewest: float, share: Fraction) -> Clustering:
-        costs = [share * part for part in _SHARES[self.route]]
+        shares = [share * part for part in _SHARES[self.route]]
         rng = curator.public_rng("projection, shifts and starts")
         d = curator.domain.n_columns
         projection = Projection.random(self.directions(n_rows, d), d, rng, curator.domain.metric)
-        trees = self._trees(curator, projection, costs[0], rng)
+        trees = self._trees(curator, projection, shares[0], rng)
         sizes: NoisyCounts | None
         if self.route == "published":
-            image = self._swapped(curator, projection, trees, costs[1], rng)
+            image = self._swapped(curator, projection, trees, shares[1], rng)
             # Algorithm 4 pays for sizes and sums apart: in many columns a count is soon drowned by noise.
-            sizes = curator.histogram(Projected(projection, Voronoi(image)), share=costs[2])
+            sizes = curator.histogram(Projected(projection, Voronoi(image)), share=shares[2])
             spread = None
         else:
             image, sizes, spread = self._on_counts(projection, trees, n_rows, rng)
-        recovery: Recovery | SparseRecovery = Recovery(n_rows, fewest, costs[-1], self.noise, spread)
+        recovery: Recovery | SparseRecovery = Recovery(n_rows, fewest, shares[-1], self.noise, spread)
         if self.sparsity is not None:
-            recovery = SparseRecovery(self.sparsity, fewest, costs[-1], self.noise)
+            recovery = SparseRecovery(self.sparsity, fewest, shares[-1], self.noise)
         clustering = recovery.run(curator, projection, image, sizes)
         return replace(clustering, n_iter=clustering.n_iter + sum(map(len, trees)))
 

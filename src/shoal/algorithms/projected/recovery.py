@@ -141,7 +141,7 @@ class Recovery:
 
     n_rows: float
     fewest_rows: float
-    cost: Fraction
+    share: Fraction
     noise: Noise | None = None
     spread: float | None = None
 
@@ -162,7 +162,7 @@ class Recovery:
             What is known of the groups' sizes already.
         """
         shapes = self.rounds(curator, len(image))
-        share = self.cost / (len(shapes) + 1)
+        share = self.share / (len(shapes) + 1)
         cells: Partition = Projected(projection, Voronoi(image))
         answer = with_sizes(curator.sums(cells, share=share, noise=self.noise), sizes)
         fallback = lift(projection, image, curator.domain.metric)
@@ -202,7 +202,7 @@ class Recovery:
         """Return the predicted error of an average centre, a column, after some of n rounds."""
         nowhere = np.zeros((1, curator.domain.n_columns))
         of = Offset(nowhere, shapes[-1]) if shapes else None
-        return curator.noise_sd(of=of, share=self.cost / n, noise=self.noise)[0] * n_clusters / self.n_rows
+        return curator.noise_sd(of=of, share=self.share / n, noise=self.noise)[0] * n_clusters / self.n_rows
 
     def _around(self, curator: Curator, typical: float, least: float) -> Box | Ball:
         if curator.budget.currency == "rho" and self.noise in (None, "gaussian"):
@@ -216,7 +216,7 @@ class Recovery:
         at most 1 / (m e) of a radius. There are 2^20 steps in a half width.
         """
         m = curator.domain.n_columns + 1
-        in_radii = curator.noise_sd(share=self.cost, noise=self.noise)[0]
+        in_radii = curator.noise_sd(share=self.share, noise=self.noise)[0]
         return max(2.0**-16, m * m / in_radii * 2.0**-20)
 
     def _clustering(

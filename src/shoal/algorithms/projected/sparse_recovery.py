@@ -39,7 +39,7 @@ class SparseRecovery:
 
     sparsity: int
     fewest_rows: float
-    cost: Fraction
+    share: Fraction
     noise: Noise | None = None
 
     def run(
@@ -64,9 +64,9 @@ class SparseRecovery:
         taken = np.empty((k, 0), dtype=np.int64)
         for _ in range(n_picked):
             mass = CoordinateMass(cells, zero, taken)
-            chosen = curator.select_each(mass, share=self.cost / (2 * n_picked))
+            chosen = curator.select_each(mass, share=self.share / (2 * n_picked))
             taken = np.column_stack([taken, mass.column_of(chosen)])
-        answer = curator.sums(cells, of=Picked(taken), share=self.cost / 2, noise=self.noise)
+        answer = curator.sums(cells, of=Picked(taken), share=self.share / 2, noise=self.noise)
         answer = with_sizes(answer, sizes)
         stay = zero[taken]
         means = recentre(answer.sums, answer.counts, answer.count_sd, fallback=stay)
