@@ -92,6 +92,7 @@ __all__ = [
     "TreeKMeans",
     "__version__",
     "audit",
+    "compare",
     "explain",
     "load",
     "sign",

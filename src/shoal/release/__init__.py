@@ -1,6 +1,7 @@
 """What may leave the building: centres, noisy sizes and the certificate that travels with them."""
 
 from shoal.release.certificate import Certificate
+from shoal.release.comparing import Change, Comparison, compare
 from shoal.release.coreset import CoresetRelease
 from shoal.release.folder import check_free
 from shoal.release.loading import AnyRelease, load
@@ -14,7 +15,9 @@ from shoal.release.verify import Check, Verification, verify
 __all__ = [
     "AnyRelease",
     "Certificate",
+    "Change",
     "Check",
+    "Comparison",
     "CoresetRelease",
     "Intervals",
     "Release",
@@ -22,6 +25,7 @@ __all__ = [
     "SynopsisRelease",
     "Verification",
     "check_free",
+    "compare",
     "load",
     "sign",
     "verify",
