@@ -19,6 +19,7 @@ from shoal.algorithms.shared.clustering import check
 from shoal.domain import STEPS, BoundsLike, Domain, Schema, Unit
 from shoal.domain.domain import Neighbours, Scaling
 from shoal.errors import InvalidInput, WeakDelta
+from shoal.estimators.docstrings import SharesParameters
 from shoal.estimators.parameters import (
     CommonParameters,
     MissingLike,
@@ -60,7 +61,7 @@ class FitPlan:
     algorithm: Any
 
 
-class PrivateFit(BaseEstimator):  # type: ignore[misc]
+class PrivateFit(SharesParameters, BaseEstimator):  # type: ignore[misc]
     """Base class of all that puts a table behind the gate and asks it: it has the fit.
 
     The parameters below are those that the fit reads; a class may have them as parameters of its own.
