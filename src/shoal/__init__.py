@@ -49,6 +49,7 @@ if TYPE_CHECKING:  # the same names as in `__all__`, for type checkers; a test c
         Release,
         StepRelease,
         SynopsisRelease,
+        compare,
         load,
         sign,
         verify,
