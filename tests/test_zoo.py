@@ -92,7 +92,7 @@ def test_it_is_explained_without_a_row(member):
     # What comes first does not hang on any answer, and a fit spends no more than its plan.
     assert plan.charges[0] == certificate.charges[0]
     planned, spent = (float(sum(c.amount for c in of)) for of in (plan.charges, certificate.charges))
-    assert spent <= planned * 1.001
+    assert spent <= planned * (1 + 2**-7)  # a share of a part is rounded down by less
 
 
 @pytest.mark.parametrize("member", [m for m in zoo.MODELS if m.goes], ids=str)

@@ -113,11 +113,11 @@ def a(kind: Any, columns: int = 2, goes: str | None = None, **given: Any) -> Mem
 MODELS = [
     # Every route of the flagship. It hangs on a noisy number of rows, so these are seeded.
     a(KMeans, goes="one mean", random_state=0, epsilon=0.1),
-    a(KMeans, goes="grid:", random_state=0, epsilon=0.5),
-    a(KMeans, goes="grid and one round", random_state=0, epsilon=1.0),
-    a(KMeans, goes="grid and two rounds", random_state=0),
-    a(KMeans, goes="grid and two rounds", random_state=0, columns=8, epsilon=1.0),
-    a(KMeans, goes="tree", random_state=0, epsilon=50.0),
+    a(KMeans, goes="look", random_state=0, epsilon=0.5),
+    a(KMeans, goes="look", random_state=0),
+    a(KMeans, goes="look", random_state=0, epsilon=50.0),
+    a(KMeans, goes="look", random_state=0, columns=5),
+    a(KMeans, goes="halves", random_state=0, columns=8, epsilon=1.0),
     a(KMeans, goes="tree", random_state=0, columns=8),
     a(KMeans, goes="tree", random_state=0, columns=20, epsilon=1.0),
     a(KMeans, goes="cuts", random_state=0, columns=8, epsilon=50.0),

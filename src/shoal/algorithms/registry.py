@@ -81,7 +81,7 @@ REGISTRY: dict[str, AlgorithmInfo] = {
             paper="Shoal: a synopsis, then rounds that follow the rows",
             status=Status.PROVEN,
             condition="public bounds; what is chosen is read off public facts and noisy answers alone",
-            proof="docs/proofs/best.md",
+            proof="docs/proofs/kmeans.md",
             algorithm=KMeans,
         ),
         AlgorithmInfo(

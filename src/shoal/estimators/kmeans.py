@@ -52,7 +52,7 @@ class KMeans(PrivateKMeans):
     >>> np.sort(model.cluster_centers_[:, 0]).round(1)
     array([2., 8.])
     >>> print(model.certificate_.notes[0].split(":")[0])
-    grid and two rounds
+    look
     >>> KMeans(n_clusters="auto", epsilon=0.5, bounds=(0, 10)).fit(X).cost_curve_.chosen
     2
     """

@@ -28,7 +28,8 @@ _INSIDE = 0.8
 # What a round pays for its look at the distances: enough that noise adds up to a tenth of the rows.
 _LOOKS = (Fraction(1, 50), Fraction(1, 20), Fraction(1, 10), Fraction(3, 20))
 _LOOK_ROWS = 45.0
-_LEAST_RADIUS = 2.0**-9
+# The least that the lattice allows: groups in a box that is far too wide are narrow.
+_LEAST_RADIUS = 2.0**-16
 # Predicted errors do not take a narrower radius for granted: it may be noise that says so.
 CAUTIOUS_RADIUS = 0.25
 # Squares of steps in radii that are tried: from none to a whole radius.
@@ -75,7 +76,12 @@ class RoundResult:
 
 
 def centre_round(
-    curator: Curator, centres: Array, spreads: Array, n_rows: float, share: Fraction
+    curator: Curator,
+    centres: Array,
+    spreads: Array,
+    n_rows: float,
+    share: Fraction,
+    counted: tuple[Array, Array] | None = None,
 ) -> RoundResult:
     """Move centres to the noisy means of their rows.
 
@@ -91,6 +97,8 @@ def centre_round(
         Public or noisy number of rows.
     share : Fraction
         Share of the budget.
+    counted : (ndarray, ndarray), optional
+        Rows of every centre that were counted before, and the variances of their noise.
     """
     ball = curator.budget.currency == "rho" or centres.shape[1] >= _BALL_COLUMNS
     body: Body = "ball" if ball else "box"
@@ -99,8 +107,11 @@ def centre_round(
     shells = curator.histogram(Shells(centres, spreads, body, EDGES), share=share * look)
     radii = np.clip(spreads * distance_within(shells, n_rows, body, d), _LEAST_RADIUS, 2.0)
     answer = curator.sums(Voronoi(centres), of=Relative(centres, radii, body), share=share * (1 - look))
-    least = smallest_count(answer.count_sd)
-    known, rows = (answer.counts >= least)[:, np.newaxis], np.maximum(answer.counts, least)[:, np.newaxis]
+    least, counts = smallest_count(answer.count_sd), answer.counts
+    if counted is not None:
+        before, variance, again = *counted, answer.count_sd**2
+        counts = (counts * variance + before * again) / (variance + again)
+    known, rows = (counts >= least)[:, np.newaxis], np.maximum(counts, least)[:, np.newaxis]
     steps = answer.sums / rows
     noise = (answer.sum_sd / rows) ** 2
     # The square of a step is signal and noise; each step is shrunk by its share of signal.

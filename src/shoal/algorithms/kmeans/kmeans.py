@@ -1,7 +1,8 @@
-"""Ours: what a user gets without choosing. It composes a start and rounds that follow the rows.
+"""Ours: what a user gets without choosing. It looks where rows are, and decides by what it saw.
 
-Which ones is read off public facts (columns, groups, the budget) and a paid-for number of rows, and
-written on the certificate. Proof: docs/proofs/best.md.
+In few columns a look that adapts finds the groups, and what is left follows their rows. In more columns boxes
+say less about distance: which start is good is read off public facts and a paid-for number of rows. What was
+decided, and why, is on the certificate. Proof: docs/proofs/kmeans.md; pictures: docs/explanation/kmeans.md.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 
 from shoal.accounting import Pure
 from shoal.algorithms.kmeans.boxes import Boxes, masked_points, tree_points
-from shoal.algorithms.kmeans.centre_round import CAUTIOUS_RADIUS, RoundResult, centre_round
+from shoal.algorithms.kmeans.few_columns import find
 from shoal.algorithms.kmeans.tree import FOR_TREE, predicted_noise, refine, to_clustering
 from shoal.algorithms.lsh_tree.lsh_tree import lsh_start
 from shoal.algorithms.shared.clustering import Clustering, RowCount, count_rows
@@ -25,41 +26,33 @@ from shoal.postprocess import centre_sd, recentre
 from shoal.postprocess.choose_k import CostCurve
 from shoal.queries import Curator, Voronoi
 
-Route: TypeAlias = Literal[
-    "one mean", "grid", "grid and one round", "grid and two rounds", "tree", "cuts", "swaps"
-]
+Route: TypeAlias = Literal["one mean", "look", "halves", "tree", "cuts", "swaps"]
 
-# Up to so many columns a grid tells groups apart better than a tree of the same cost.
-_GRID_COLUMNS = 6
-# From so many columns on boxes say little about distance, and random cuts say more.
+# Up to this many columns a look finds groups better than anything else: in more, most boxes are empty.
+_LOOK_COLUMNS = 6
+# From this many columns on boxes say little about distance, and random cuts say more.
 CUT_COLUMNS = 15
-# Noise of a centre, in radii, were all groups alike, above which groups cannot be told apart: in few columns,
-# where a grid still can; where a grid is good; in more; where not even a tree can be grown.
-_ONE_MEAN_FEW, _ONE_MEAN_GRID, _ONE_MEAN, _ONE_MEAN_MANY = 1.0, 0.4, 0.25, 0.05
-# In few columns, a round costs more than it gives above the first; below the second, there is enough for
-# three centres a group.
-_NO_ROUND, _ONE_ROUND = 0.05, 0.02
-# Below these a tree (in few columns, in more) and cuts (for any groups, for few) fit rows better than a grid.
-_TREE_FEW, _TREE, _CUTS, _CUTS_FEW = 0.001, 0.01, 0.0035, 0.01
-_FEW_GROUPS = 4
-# In more columns than a grid is good for, halves of every column still tell more than a tree above this.
-_HALVES = 0.05
-# In many columns: cuts below the first; a tree up to so many columns, unless its boxes save less of the cost
-# of one mean than this: then cuts below the second noise, or one mean.
-_CUTS_MANY, _CUTS_LEFT, _TREE_COLUMNS, _BOXES_SAVE = 0.006, 0.1, 100, 0.065
-# Shares of the grid: in few columns it does most of the work, in more it only says where groups are.
+# Noise of a centre, in radii, were all groups alike, above which groups cannot be told apart: in up to three
+# columns, in as many as a look is for, in more, and where not even a tree can be grown.
 _FEW_COLUMNS = 3
-_GRID_SHARE_FEW, _GRID_SHARE, _HALVES_SHARE = Fraction(1, 2), Fraction(3, 10), Fraction(1, 5)
+_ONE_MEAN_FEW, _ONE_MEAN_LOOK, _ONE_MEAN, _ONE_MEAN_MANY = 1.0, 0.4, 0.25, 0.05
+# Below these cuts fit rows better than a tree: for any groups, for few.
+_CUTS, _CUTS_FEW, _FEW_GROUPS = 0.0035, 0.01, 4
+# Halves of every column still tell more than a tree above this, and have this share.
+_HALVES, _HALVES_SHARE = 0.05, Fraction(1, 5)
+# In many columns: cuts below the first; a tree up to this many columns, unless its boxes save less of the
+# cost of one mean than the last: then cuts below the second noise, or one mean.
+_CUTS_MANY, _CUTS_LEFT, _TREE_COLUMNS, _BOXES_SAVE = 0.006, 0.1, 100, 0.065
 # Random cuts find the mean of every leaf as well, so they may cost more than a tree.
 _FOR_CUTS = Fraction(2, 5)
 _LEAF_SPREAD = 0.01
-# What is decided before the groups are counted is decided for so many.
+# What is decided before the groups are counted is decided for this many.
 USUAL_GROUPS = 4
 
 
 @dataclass(frozen=True)
 class KMeans:
-    """Choose a start from public facts, then follow the rows.
+    """Look where rows are, then follow them.
 
     Parameters
     ----------
@@ -105,6 +98,8 @@ class KMeans:
         match route:
             case "one mean":
                 return one_mean(curator, k, rows, rest)
+            case "look":
+                return self._by_look(curator, rows, rest)
             case "cuts":
                 return self._from_cuts(curator, k, rows, rest)
             case "swaps":
@@ -114,23 +109,11 @@ class KMeans:
                 points = tree_points(curator, share)
                 if not self._boxes_tell(curator, points, k):
                     return self._without_boxes(curator, k, rows, rest - share)
-            case _:
-                share = rest * self._grid_share(curator, route)
+            case "halves":
+                share = rest * _HALVES_SHARE
                 points = masked_points(curator, rows.estimate, share)
         k, curve = self._groups(curator, points)
-        left = rest - share
-        if route == "grid":
-            rows = rows.capped_by(curator, points.total, points.total_sd)
-            found = to_clustering(curator, self._only(curator, points, k), rows, n_iter=1)
-        elif route == "grid and one round":
-            centres = points.centres_without_noise(
-                k, curator.public_rng("starts on the boxes"), self.n_starts
-            )
-            moved = centre_round(curator, centres, points.spreads(centres), rows.estimate, left)
-            found = to_clustering(curator, moved, rows, n_iter=1)
-        else:
-            found = refine(curator, points, k, rows, left, self.n_starts)
-        return replace(found, curve=curve)
+        return replace(refine(curator, points, k, rows, rest - share, self.n_starts), curve=curve)
 
     def route(self, curator: Curator, rows: RowCount, rest: Fraction) -> tuple[Route, str]:
         """Choose from public and released values, and say why.
@@ -145,7 +128,6 @@ class KMeans:
             What is left of the budget.
         """
         d, auto = curator.domain.n_columns, self.counted or self.n_clusters == "auto"
-        few = d <= _FEW_COLUMNS
         k = USUAL_GROUPS if self.n_clusters == "auto" else self.n_clusters
         noise = predicted_noise(curator, k, rows, rest)
         groups = f"{'as for ' if auto else ''}{k} groups"
@@ -153,34 +135,30 @@ class KMeans:
         pure = curator.budget.currency == "epsilon"
         if noise > most_noise(d, pure):
             return "one mean", f"{about}: no groups could be told from noise"
+        if d <= _LOOK_COLUMNS:
+            return "look", about
         if d > CUT_COLUMNS and not pure:
             return "swaps", f"{about}: Gaussian noise makes many rounds cheap"
         if d > CUT_COLUMNS and (noise < _CUTS_MANY or d > _TREE_COLUMNS):
-            return "cuts", f"{about}: boxes say little about distance in so many columns"
+            return "cuts", f"{about}: boxes say little about distance in that many columns"
         if d > CUT_COLUMNS:
             return "tree", f"{about}: too little to tell where to cut"
         most = _CUTS_FEW if k <= _FEW_GROUPS else _CUTS
-        if d > _GRID_COLUMNS and noise < most and not auto:  # groups are counted on boxes
+        if noise < most and not auto:  # groups are counted on boxes
             return "cuts", f"{about}: enough to tell where to cut"
-        if d > _GRID_COLUMNS and noise > _HALVES:
-            return "grid and two rounds", f"{about}: too little for a tree, enough for halves of columns"
-        if d > _GRID_COLUMNS:
-            return "tree", f"{about}: a grid would have too many cells"
-        if noise < (_TREE_FEW if few else _TREE) and not (few and auto):
-            return "tree", f"{about}: enough to grow a tree that fits the rows better than a grid"
-        if few and noise > _NO_ROUND:
-            return "grid", f"{about}: a round that follows the rows would cost more than it gives"
-        if few and noise > _ONE_ROUND:
-            return "grid and one round", f"{about}: enough to follow the rows once"
-        return "grid and two rounds", f"{about}: enough to follow the rows of more centres than groups"
+        if noise > _HALVES:
+            return "halves", f"{about}: too little for a tree, enough for halves of columns"
+        return "tree", f"{about}: a grid would have too many cells"
 
-    def _grid_share(self, curator: Curator, route: Route) -> Fraction:
-        if route == "grid":
-            return Fraction(1)
-        d = curator.domain.n_columns
-        if d <= _FEW_COLUMNS:  # as all that follow the rows once have
-            return _GRID_SHARE_FEW
-        return _GRID_SHARE if d <= _GRID_COLUMNS else _HALVES_SHARE
+    def _by_look(self, curator: Curator, rows: RowCount, rest: Fraction) -> Clustering:
+        """Find groups by a look that adapts."""
+        asked = None if self.counted or self.n_clusters == "auto" else self.n_clusters
+        found = find(curator, asked, rows, rest, self.max_clusters)
+        if found.curve is not None:
+            curator.note(found.curve.why)
+        curator.note(found.why)
+        rows = rows.capped_by(curator, found.seen.total, found.seen.total_sd)
+        return replace(to_clustering(curator, found.result, rows, n_iter=found.n_iter), curve=found.curve)
 
     def _groups(self, curator: Curator, points: Boxes) -> tuple[int, CostCurve | None]:
         """Return how many groups were asked for, or as many as released boxes show."""
@@ -204,13 +182,6 @@ class KMeans:
             return self._from_cuts(curator, k, rows, rest)
         return one_mean(curator, k, rows, rest)
 
-    def _only(self, curator: Curator, points: Boxes, k: int) -> RoundResult:
-        """Take centres from boxes alone, with the errors that their noise gives them."""
-        rng = curator.public_rng("starts on the boxes")
-        centres = points.centres_without_noise(k, rng, self.n_starts)
-        sizes, variances, size_sd = points.centre_errors(centres)
-        return RoundResult(centres, sizes, variances, variances, size_sd, CAUTIOUS_RADIUS * size_sd)
-
     def _from_cuts(self, curator: Curator, k: int, rows: RowCount, rest: Fraction) -> Clustering:
         leaves = lsh_start(curator, k, rest * _FOR_CUTS, n_starts=self.n_starts).leaves
         # Leaves come with their means; how far rows lie from them is left to the first round to find.
@@ -228,8 +199,8 @@ def most_noise(n_columns: int, pure: bool) -> float:
     """
     if n_columns <= _FEW_COLUMNS:
         return _ONE_MEAN_FEW
-    if n_columns <= _GRID_COLUMNS:
-        return _ONE_MEAN_GRID
+    if n_columns <= _LOOK_COLUMNS:
+        return _ONE_MEAN_LOOK
     return _ONE_MEAN_MANY if pure and n_columns > _TREE_COLUMNS else _ONE_MEAN
 
 

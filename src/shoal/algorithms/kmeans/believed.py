@@ -1,0 +1,272 @@
+"""What a look shows once noise is taken for what it is: groups, and where their rows lie. All of it is free.
+
+Boxes that stand out, alone or together, say where groups may be; a mixture of bells is fitted to all counts
+from there, bells that do not pay for themselves go, and what the bells leave unexplained gets new ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.spatial import cKDTree
+from scipy.special import expit
+
+from shoal._typing import Array, Booleans
+from shoal.algorithms.kmeans.look import Look
+from shoal.postprocess.bells import WIDTHS, bell_sums, laplace_sum_limit
+from shoal.postprocess.choose_k import CostCurve, cost_curve
+from shoal.postprocess.mixture import Bells, Denoised, fit_bells
+from shoal.postprocess.nearest import group_sums, nearest_centre
+from shoal.postprocess.weighted_kmeans import WeightedClustering, weighted_kmeans
+
+# Boxes of noise taken for rows, expected over a whole look, where they would be far from all rows.
+_FALSE_ALARMS = 0.05
+# Near rows, within this many of their standard deviations, multiples of the universal threshold will do: the
+# largest with which boxes have this part of all rows. Where less than the last is sure, all boxes are near.
+_NEAR, _THRESHOLDS, _MASS, _ENOUGH = 1.0, (1.5, 1.0, 0.5, 0.25), 0.7, 0.2
+# A bell has to raise the likelihood by this part of the logarithm of the places that it could be at.
+_PAYS = 0.75
+# Steps and turns of the fit, and the least spread of a bell, in sides of the smallest believed box.
+_STEPS, _TURNS, _NARROWEST = 25, 3, 0.1
+# The most bells that are added in a turn, or as many as there are groups.
+_ADDED = 16
+# Spreads of a group count as much as all groups' where it has this part of an even group's rows.
+_PRIOR = 0.02
+# Rows at the near side of a box are taken to be this part of a side inside it.
+_EDGE = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Believed:
+    """Places with weights that are no longer noisy one by one, in the units of distance.
+
+    Parameters
+    ----------
+    places : ndarray of shape (n, d)
+        Where rows are, in the mean of each box.
+    weights : ndarray of shape (n,)
+        How many; none is negative.
+    variances : ndarray of shape (n, d)
+        Of rows around their place.
+    noise : ndarray of shape (n,)
+        Variance of the noise that is left in each weight.
+    bells : Bells
+        What they are drawn from.
+    total : float
+        Rows in all.
+    """
+
+    places: Array
+    weights: Array
+    variances: Array
+    noise: Array
+    bells: Bells
+    total: float
+
+    def kmeans(self, n_clusters: int, rng: np.random.Generator) -> WeightedClustering:
+        """Find centres."""
+        return zoomed_kmeans(self.places, self.weights, n_clusters, rng)
+
+    def choose_k(self, n_boxes: int, max_clusters: int, rng: np.random.Generator) -> CostCurve:
+        """Choose the number of groups, of at most so many."""
+        return cost_curve(
+            self.places,
+            self.variances,
+            self.weights,
+            math.sqrt(float(np.median(self.noise))),
+            n_boxes,
+            max_clusters,
+            rng,
+            column_scale=np.ones(self.places.shape[1]),
+        )
+
+    def spreads(self, centres: Array) -> Array:
+        """Return the standard deviation of rows around each centre, by column.
+
+        A group of few rows leans on what all have in common.
+        """
+        groups = nearest_centre(self.places, centres)
+        squares = (self.places - centres[groups]) ** 2 + self.variances
+        mass = np.bincount(groups, self.weights, len(centres))[:, np.newaxis]
+        sums = group_sums(groups, self.weights[:, np.newaxis] * squares, len(centres))
+        prior = _PRIOR * max(float(mass.sum()), 1.0) / len(centres)
+        common = sums.sum(axis=0) / max(float(mass.sum()), 1.0)
+        return np.asarray(np.sqrt((sums + prior * common) / (mass + prior)))
+
+    def sizes(self, centres: Array) -> tuple[Array, Array]:
+        """Return how many rows each centre has, and the variance of the noise of that."""
+        groups = nearest_centre(self.places, centres)
+        sizes: Array = np.bincount(groups, self.weights, len(centres)).astype(np.float64)
+        return sizes, np.maximum(np.bincount(groups, self.noise, len(centres)), 1e-9)
+
+
+def believed(seen: Look, n_clusters: int, rng: np.random.Generator, at_least: int) -> Believed:
+    """Tell rows from noise.
+
+    Parameters
+    ----------
+    seen : Look
+        Released cells.
+    n_clusters : int
+        How many groups there are to be.
+    rng : numpy Generator
+        Public randomness.
+    at_least : int
+        Bells that are kept though they do not pay: as many groups as were asked for.
+    """
+    boxes = seen.boxes
+    kept, sure = standing_out(seen)
+    middles = _drawn_near(seen, kept)
+    weights = np.maximum(boxes.counts, 0.0)
+    n_bells = min(n_clusters, int(kept.sum()))
+    start = zoomed_kmeans(middles[kept], weights[kept], n_bells, rng)
+    narrowest = _NARROWEST * float(boxes.widths[kept].min())
+    bells = _bells_at(start.centres, middles[kept], boxes.widths[kept], weights[kept], narrowest)
+    nats = math.log(len(boxes.counts) * len(WIDTHS) / _FALSE_ALARMS)
+    for turn in range(_TURNS):
+        bells, denoised = fit_bells(boxes, bells, _STEPS, narrowest, sure)
+        pays = denoised.gains > _PAYS * nats
+        pays[np.argsort(-denoised.gains, kind="stable")[:at_least]] = True
+        bells = bells.chosen(pays & (bells.rows > 0))
+        if turn < _TURNS - 1:
+            bells = _with_unexplained(seen, bells, denoised, nats, max(n_clusters, _ADDED), narrowest)
+    bells, denoised = fit_bells(boxes, bells, _STEPS, narrowest, sure)
+    real = _chance_of_rows(denoised.gains, nats, n_clusters)
+    _, surely = fit_bells(boxes, replace(bells, rows=bells.rows * real), 0, narrowest, sure)
+    trusted = np.where(sure, 1.0, surely.expected / np.maximum(denoised.expected, 1e-12))
+    weights = denoised.counts * np.clip(trusted, 0.0, 1.0)
+    held = weights > 0
+    inside = np.minimum(boxes.widths**2 / 12, (bells.spreads**2).max(axis=0))
+    return Believed(
+        places=denoised.places[held],
+        weights=weights[held],
+        variances=inside[held],
+        noise=(boxes.variances * denoised.trust**2)[held],
+        bells=bells,
+        total=max(seen.total, 1.0),
+    )
+
+
+def _chance_of_rows(gains: Array, nats: float, n_clusters: int) -> Array:
+    """Return the probability that a bell has rows, from its likelihood against that of noise at any place.
+
+    The likeliest bells, as many as there are groups, are expected somewhere; one more would be a false alarm.
+
+    Parameters
+    ----------
+    gains : ndarray
+        Of the log likelihood, by each bell.
+    nats : float
+        Logarithm of the places for each false alarm.
+    n_clusters : int
+        How many groups there are to be.
+    """
+    expected = math.log(max(math.exp(nats) * _FALSE_ALARMS / n_clusters, 1.0))
+    rank = np.argsort(np.argsort(-gains, kind="stable"))
+    return np.asarray(expit(gains - np.where(rank < n_clusters, expected, nats)))
+
+
+def zoomed_kmeans(
+    places: Array, weights: Array, n_clusters: int, rng: np.random.Generator
+) -> WeightedClustering:
+    """Find centres of places that may lie in a small part of the domain: they are stretched to fill it."""
+    middle = (places.max(axis=0) + places.min(axis=0)) / 2
+    reach = max(float(np.abs(places - middle).max()), 1e-9)
+    found = weighted_kmeans((places - middle) / reach, weights, n_clusters, rng)
+    return replace(found, centres=middle + reach * found.centres, cost=found.cost * reach**2)
+
+
+def standing_out(seen: Look) -> tuple[Booleans, Booleans]:
+    """Return the boxes that stand out of the noise, far ones surely; and those that surely do alone."""
+    boxes, n = seen.boxes, len(seen.boxes.counts)
+    nats = math.log(n * (1 + len(WIDTHS)) / _FALSE_ALARMS)
+    everywhere = np.ones(n, bool)
+    sure = _evident(seen, everywhere, lambda many: laplace_sum_limit(many, nats))
+    alone = boxes.counts > laplace_sum_limit(np.ones(n), nats) * np.sqrt(boxes.variances)
+    near = everywhere
+    if boxes.counts[sure].sum() >= _ENOUGH * seen.total:
+        middles, weights = boxes.middles, np.maximum(boxes.counts[sure], 0.0)
+        mean = (weights[:, np.newaxis] * middles[sure]).sum(axis=0) / weights.sum()
+        spread = math.sqrt((weights * ((middles[sure] - mean) ** 2).sum(axis=1)).sum() / weights.sum())
+        near = cKDTree(middles[sure]).query(middles)[0] <= _NEAR * spread
+    universal = math.log(max(int(near.sum()), 2))
+    for multiple in _THRESHOLDS:
+        laplace, normal = multiple * universal / math.sqrt(2), math.sqrt(2 * multiple * universal)
+        kept = sure | _evident(seen, near, lambda many: np.where(many <= 1, laplace, normal))  # noqa: B023
+        if boxes.counts[kept].sum() >= _MASS * seen.total:
+            return kept, alone
+    return sure | near, alone
+
+
+def _evident(seen: Look, among: Booleans, limit: Callable[[Array], Array]) -> Booleans:
+    """Return the boxes whose counts, or the sums of bells around them, pass a limit in standard deviations.
+
+    From narrow to wide: a bell sums only what narrower ones have not explained, or full boxes would lend to
+    empty ones.
+    """
+    boxes = seen.boxes
+    found = among & (boxes.counts > limit(np.ones(len(among))) * np.sqrt(boxes.variances))
+    for width in WIDTHS:
+        rest = among & ~found
+        sums = bell_sums(boxes, seen.levels, width, rest)
+        found = found | (rest & (sums.sds > 0) & (sums.values > limit(sums.boxes) * sums.sds))
+    return np.asarray(found)
+
+
+def _bells_at(centres: Array, middles: Array, widths: Array, weights: Array, narrowest: float) -> Bells:
+    """Return a bell for each centre, as wide as its boxes lie."""
+    groups = nearest_centre(middles, centres)
+    squares = (middles - centres[groups]) ** 2 + widths**2 / 12
+    mass = np.bincount(groups, weights, len(centres))
+    sums = group_sums(groups, weights[:, np.newaxis] * squares, len(centres))
+    spreads = np.sqrt(sums / np.maximum(mass, 1e-9)[:, np.newaxis])
+    return Bells(centres, np.maximum(spreads, narrowest), np.maximum(mass, 1.0))
+
+
+def _with_unexplained(
+    seen: Look, bells: Bells, denoised: Denoised, nats: float, most: int, narrowest: float
+) -> Bells:
+    """Add bells where counts stand out of what the others explain."""
+    rest = replace(seen.boxes, counts=seen.boxes.counts - denoised.expected)
+    middles, widths = rest.middles, rest.widths
+    all_sums = [bell_sums(rest, seen.levels, width) for width in WIDTHS]
+    above = np.array(
+        [t.values / np.maximum(t.sds, 1e-12) - laplace_sum_limit(t.boxes, nats) for t in all_sums]
+    )
+    places: list[Array] = []
+    spreads: list[Array] = []
+    rows: list[float] = []
+    while len(places) < most and above.max() > 0:
+        w, i = np.unravel_index(int(np.argmax(above)), above.shape)
+        places.append(middles[i])
+        spreads.append(np.maximum(WIDTHS[w] * widths[i], narrowest))
+        rows.append(max(float(all_sums[w].values[i]), 1.0))
+        above[:, (np.abs(middles - middles[i]) <= 4 * WIDTHS[w] * widths[i]).all(axis=1)] = -np.inf
+    if not places:
+        return bells
+    return bells.joined(Bells(np.array(places), np.array(spreads), np.array(rows)))
+
+
+def _drawn_near(seen: Look, kept: Booleans) -> Array:
+    """Return the middles of boxes; of a wide one beside finer ones, a place at its near side.
+
+    Its rows are most likely the edge of the group that the finer ones show.
+    """
+    boxes = seen.boxes
+    middles, widths = boxes.middles, boxes.widths
+    d = middles.shape[1]
+    for level in np.unique(seen.levels[kept]):
+        wide = np.flatnonzero(kept & (seen.levels == level))
+        fine = np.flatnonzero(kept & (seen.levels >= level + d + 1))
+        if not len(fine):
+            continue
+        side = widths[wide[0]]
+        distance, which = cKDTree(boxes.middles[fine] / side).query(boxes.middles[wide] / side)
+        near = distance <= math.sqrt(d)
+        moved, towards = wide[near], boxes.middles[fine[which[near]]]
+        reach = widths[moved] * (0.5 - _EDGE)
+        middles[moved] = np.clip(towards, boxes.middles[moved] - reach, boxes.middles[moved] + reach)
+    return middles

@@ -1,0 +1,152 @@
+"""KMeans in few columns: look, then spend the rest on what the look says is worth it.
+
+Where groups are well found, a round that follows the rows moves their centres; where some are hardly found,
+the same cells are counted again, because a missed group costs more than an inexact one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from shoal._typing import Array
+from shoal.algorithms.kmeans.believed import Believed, believed
+from shoal.algorithms.kmeans.centre_round import CAUTIOUS_RADIUS, RoundResult, centre_round
+from shoal.algorithms.kmeans.look import CountNoise, Look, look, look_again
+from shoal.algorithms.shared.clustering import RowCount
+from shoal.postprocess.choose_k import CostCurve
+from shoal.postprocess.nearest import group_sums, nearest_centre
+from shoal.queries import Curator
+
+# Rows x epsilon of an even group (see look.py): below the first all is spent on the look; below these the
+# look has the shares beside them, and the rest follows.
+_ALL = 60.0
+_LOOKS = ((600.0, Fraction(3, 4)), (1500.0, Fraction(3, 5)), (math.inf, Fraction(2, 5)))
+# From the last but one on, a third of the rest first follows the rows of two centres for each group.
+_PLENTY, _OVER, _FIRST = 1500.0, 2, Fraction(1, 3)
+# The smallest eighth of the groups has this many rows x epsilon of the look, or cells are counted again.
+_FOUND = 40.0
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Centres, and the look that they were found by."""
+
+    result: RoundResult
+    seen: Look
+    believed: Believed
+    curve: CostCurve | None
+    n_iter: int
+    why: str
+
+
+def find(
+    curator: Curator, n_clusters: int | None, rows: RowCount, rest: Fraction, max_clusters: int = 20
+) -> Found:
+    """Look, decide, and move centres to their rows.
+
+    Parameters
+    ----------
+    curator : Curator
+        Answers with noise.
+    n_clusters : int, optional
+        How many centres; as many as the look shows, if not given.
+    rows : RowCount
+        How many rows there are.
+    rest : Fraction
+        Share of the budget.
+    max_clusters : int
+        The most that are chosen, where no number is given.
+    """
+    rng = curator.public_rng("starts on the look")
+    groups = n_clusters or max_clusters
+    rate = float(CountNoise.of(curator).rate(np.array(float(rest))))
+    per_group = rows.estimate * rate / groups
+    share = Fraction(1) if per_group < _ALL else next(part for most, part in _LOOKS if per_group < most)
+    seen = look(curator, rows, groups, rest * share)
+    shown = believed(seen, groups, rng, at_least=n_clusters or 1)
+    curve = None if n_clusters else shown.choose_k(len(seen.levels), max_clusters, rng)
+    k = n_clusters or (1 if curve is None else curve.chosen)
+    centres = shown.kmeans(k, rng).centres
+    about = f"about {per_group:.0f} rows x epsilon per group"
+    scale = curator.domain.column_scale
+    if share == 1:
+        result = from_look(shown, centres, scale)
+        return Found(result, seen, shown, curve, 1, f"{about}: all for the look")
+    sizes, _ = shown.sizes(centres)
+    smallest = float(np.sort(sizes)[: max(1, k // 8)].mean()) * rate * float(share)
+    left = rest * (1 - share)
+    if smallest < _FOUND:
+        seen = look_again(curator, seen, left)
+        shown = believed(seen, groups, rng, at_least=n_clusters or 1)
+        result = from_look(shown, shown.kmeans(k, rng).centres, scale)
+        why = f"{about}, {smallest:.0f} in the smallest: cells were counted twice"
+        return Found(result, seen, shown, curve, 2, why)
+    if per_group >= _PLENTY:
+        many = shown.kmeans(_OVER * k, rng).centres
+        moved = _round(curator, shown, many, rows, left * _FIRST)
+        shown = _moved_to(shown, many, moved, scale)
+        centres = shown.kmeans(k, rng).centres
+        left = left * (1 - _FIRST)
+    result = _round(curator, shown, centres, rows, left)
+    n_iter = 2 if per_group < _PLENTY else 3
+    return Found(result, seen, shown, curve, n_iter, f"{about}: then the rows of groups were followed")
+
+
+def from_look(shown: Believed, centres: Array, column_scale: Array) -> RoundResult:
+    """Return centres as the look alone gives them, with the errors that its noise gives them."""
+    scale = np.where(column_scale > 0, column_scale, 1.0)
+    sizes, noise = shown.sizes(centres)
+    size_sd = math.sqrt(float(np.median(noise)))
+    variances = centre_noise(shown, centres) / scale**2
+    return RoundResult(centres / scale, sizes, variances, variances, size_sd, CAUTIOUS_RADIUS * size_sd)
+
+
+def centre_noise(shown: Believed, centres: Array) -> Array:
+    """Return the variance that the noise of counts gives every coordinate of a weighted mean."""
+    groups = nearest_centre(shown.places, centres)
+    sizes, noise = shown.sizes(centres)
+    away = shown.noise[:, np.newaxis] * ((shown.places - centres[groups]) ** 2 + shown.variances)
+    rows = np.maximum(sizes, np.sqrt(noise))[:, np.newaxis]
+    return np.asarray(group_sums(groups, away, len(centres)) / rows**2)
+
+
+def _round(curator: Curator, shown: Believed, centres: Array, rows: RowCount, share: Fraction) -> RoundResult:
+    """Follow the rows of every centre; one that has too few to tell stays where the look put it."""
+    scale = np.where(curator.domain.column_scale > 0, curator.domain.column_scale, 1.0)
+    known = from_look(shown, centres, scale)
+    result = centre_round(
+        curator,
+        known.centres,
+        shown.spreads(centres) / scale,
+        rows.estimate,
+        share,
+        counted=shown.sizes(centres),
+    )
+    stays = ~np.isfinite(result.centre_variance)
+    return replace(
+        result,
+        variances=np.where(stays, known.variances, result.variances),
+        centre_variance=np.where(stays, known.variances, result.centre_variance),
+    )
+
+
+def _moved_to(shown: Believed, centres: Array, moved: RoundResult, column_scale: Array) -> Believed:
+    """Return the places moved along with their centres, and weighed as look and round say together."""
+    scale = np.where(column_scale > 0, column_scale, 1.0)
+    sizes, noise = shown.sizes(centres)
+    round_noise = moved.count_sd**2
+    both = (moved.counts * noise + sizes * round_noise) / (noise + round_noise)
+    spread = np.sqrt(noise * round_noise / (noise + round_noise))
+    both = np.where(both > spread, both, 0.0)
+    groups = nearest_centre(shown.places, centres)
+    mass = np.maximum(sizes, 1e-9)
+    means = (
+        group_sums(groups, shown.weights[:, np.newaxis] * shown.places, len(centres)) / mass[:, np.newaxis]
+    )
+    step = np.where((sizes > 0)[:, np.newaxis], moved.centres * scale - means, 0.0)
+    places = np.clip(shown.places + step[groups], -scale, scale)
+    return replace(shown, places=places, weights=shown.weights * (both / mass)[groups])

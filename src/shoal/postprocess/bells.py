@@ -1,0 +1,130 @@
+"""Bell-shaped sums of noisy counts: what stands out of the noise, in one box or in several together.
+
+A group that is spread over many boxes stands out of none. So counts are also summed around every box, weighed
+by bells of several widths, and held against what noise alone would reach.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+
+from shoal._typing import Array, Booleans, Integers
+from shoal.postprocess.mixture import NoisyBoxes
+
+WIDTHS = (0.6, 1.2, 2.4)
+"""Of the bells, in sides of a box: from a box and its neighbours to some forty boxes."""
+# A bell ends at three of its widths, where it has fallen to 1 %.
+_ENDS = 3.0
+
+Loop: TypeAlias = Callable[..., None]
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """Weighed sums around every box.
+
+    Parameters
+    ----------
+    values, sds : ndarray of shape (n,)
+        The sums, and the standard deviations of their noise.
+    boxes : ndarray of shape (n,)
+        How many boxes the noise of each sum comes from, in effect.
+    """
+
+    values: Array
+    sds: Array
+    boxes: Array
+
+
+def bell_sums(boxes: NoisyBoxes, levels: Integers, width: float, among: Booleans | None = None) -> Sums:
+    """Sum counts around every box.
+
+    Parameters
+    ----------
+    boxes : NoisyBoxes
+        What was released.
+    levels : ndarray of int64
+        How often each box was halved: much larger and smaller ones are no evidence for each other.
+    width : float
+        Of the bell, in sides of a box.
+    among : ndarray of bool, optional
+        Which boxes have a say; all if not given.
+    """
+    order = np.argsort(boxes.lower[:, 0] + boxes.upper[:, 0], kind="stable")
+    counts, variances = boxes.counts[order], boxes.variances[order]
+    if among is not None:
+        counts, variances = np.where(among[order], counts, 0.0), np.where(among[order], variances, 0.0)
+    n, d = boxes.lower.shape
+    values, noise, fourth = np.zeros(n), np.zeros(n), np.zeros(n)
+    middles = np.ascontiguousarray(boxes.middles[order])
+    sides = np.ascontiguousarray(boxes.widths[order])
+    reach = _ENDS * width * sides[:, 0]
+    begin = np.searchsorted(middles[:, 0], middles[:, 0] - reach)
+    end = np.searchsorted(middles[:, 0], middles[:, 0] + reach, side="right")
+    _loop()(middles, sides, counts, variances, levels[order], d - 1, width, begin, end, values, noise, fourth)
+    back = np.empty(n, np.int64)
+    back[order] = np.arange(n)
+    effective = np.where(fourth > 0, noise**2 / np.where(fourth > 0, fourth, 1.0), 1.0)
+    return Sums(values[back], np.sqrt(noise)[back], effective[back])
+
+
+def laplace_sum_limit(n: Array, nats: float) -> Array:
+    """Return what a sum of n Laplace variables passes with probability exp(-nats) at most, in its own sds.
+
+    Chernoff's bound: the least of (nats - n log(1 - t^2)) / t over t, over sqrt(2 n).
+
+    Parameters
+    ----------
+    n : ndarray
+        How many; at least 1, and it need not be whole.
+    nats : float
+        Minus the logarithm of the probability.
+
+    Examples
+    --------
+    >>> laplace_sum_limit(np.array([1.0, 1000.0]), 9.0).round(1)
+    array([8.2, 4.4])
+    """
+    t = np.linspace(0.02, 0.995, 300)
+    grid = np.geomspace(1.0, 4096.0, 60)
+    limits = ((nats - grid[:, np.newaxis] * np.log1p(-(t**2))) / t).min(axis=1) / np.sqrt(2 * grid)
+    return np.asarray(np.interp(n, grid, limits))
+
+
+@cache
+def _loop() -> Loop:
+    if os.environ.get("SHOAL_NO_NUMBA") == "1" or find_spec("numba") is None:
+        return _sums_loop
+    import numba
+
+    compiled: Any = numba.njit(nogil=True, cache=True)(_sums_loop)
+    return cast(Loop, compiled)
+
+
+def _sums_loop(  # type: ignore[no-untyped-def]
+    middles, sides, counts, variances, levels, span, width, begin, end, values, noise, fourth
+):
+    n, d = middles.shape
+    most = (_ENDS * width) ** 2
+    for i in range(n):
+        for j in range(begin[i], end[i]):
+            if variances[j] == 0.0 or abs(levels[i] - levels[j]) > span:
+                continue
+            t = 0.0
+            for a in range(d):
+                t += ((middles[i, a] - middles[j, a]) / sides[i, a]) ** 2
+                if t > most:
+                    break
+            if t <= most:
+                w = math.exp(-0.5 * t / (width * width))
+                values[i] += w * counts[j]
+                noise[i] += w * w * variances[j]
+                fourth[i] += (w * w * variances[j]) ** 2

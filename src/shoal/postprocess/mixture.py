@@ -1,0 +1,267 @@
+"""A mixture of bells fitted to noisy counts of boxes: what they say once their noise is accounted for.
+
+The expected count of a box is what the bells put there. A noisy count z of variance v is drawn towards it,
+n = m + (z - m) t / (t + v), where t = m + (m / 2)^2 is how far rows stray from a model that is half right;
+the bells are then fitted to n, and so on (expectation and maximisation, Dempster, Laird, Rubin 1977). So a
+box that noise has lifted is believed as far as its neighbours bear it out, and a group that is narrower than
+a box is found between its neighbours' counts. All of it is arithmetic on released values.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+from scipy.special import ndtr
+
+from shoal._typing import Array, Booleans, Integers
+
+# Rows stray from the model by this part of it, beyond their own scatter: groups are bells only roughly.
+_ASTRAY = 0.5
+# A bell puts nothing farther than this many standard deviations from its middle (6e-7 of a normal law).
+_REACH = 5.0
+# Steps of expectation and maximisation are this much longer than proven: noise makes the proven ones small.
+_STRIDE = 1.5
+# In one step no spread shrinks by more than this factor squared.
+_LEAST_SHRINK = 1e-3
+_TINY = 1e-12
+
+Pass: TypeAlias = Callable[..., None]
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyBoxes:
+    """Boxes with noisy counts.
+
+    Parameters
+    ----------
+    lower, upper : ndarray of shape (n, d)
+        Their corners, in units in which distance is meant.
+    counts : ndarray of shape (n,)
+        Noisy counts; they may be negative.
+    variances : ndarray of shape (n,)
+        Of their noise.
+    """
+
+    lower: Array
+    upper: Array
+    counts: Array
+    variances: Array
+
+    @property
+    def middles(self) -> Array:
+        """The middle of every box."""
+        return np.asarray((self.lower + self.upper) / 2)
+
+    @property
+    def widths(self) -> Array:
+        """The sides of every box."""
+        return np.asarray(self.upper - self.lower)
+
+
+@dataclass(frozen=True, eq=False)
+class Bells:
+    """Normal laws with independent columns.
+
+    Parameters
+    ----------
+    means, spreads : ndarray of shape (k, d)
+        Of each.
+    rows : ndarray of shape (k,)
+        How many rows each has.
+    """
+
+    means: Array
+    spreads: Array
+    rows: Array
+
+    def chosen(self, which: Booleans) -> Bells:
+        """Return some of them."""
+        return Bells(self.means[which], self.spreads[which], self.rows[which])
+
+    def joined(self, more: Bells) -> Bells:
+        """Return them with others."""
+        return Bells(
+            np.vstack([self.means, more.means]),
+            np.vstack([self.spreads, more.spreads]),
+            np.concatenate([self.rows, more.rows]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Denoised:
+    """What boxes hold according to their counts and the bells together.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n,)
+        Rows of each box; none is negative.
+    places : ndarray of shape (n, d)
+        Where in it they are, in the mean.
+    expected : ndarray of shape (n,)
+        What the bells alone would put there.
+    trust : ndarray of shape (n,)
+        How much of the noise of a count is left in it: t / (t + v).
+    gains : ndarray of shape (k,)
+        What each bell adds to the log likelihood of the counts, as for Laplace noise: a count far out is less
+        of a proof than it would be for a normal law.
+    """
+
+    counts: Array
+    places: Array
+    expected: Array
+    trust: Array
+    gains: Array
+
+
+def fit_bells(
+    boxes: NoisyBoxes, start: Bells, n_iter: int, least_spread: float, sure: Booleans | None = None
+) -> tuple[Bells, Denoised]:
+    """Fit bells to noisy counts.
+
+    Parameters
+    ----------
+    boxes : NoisyBoxes
+        What was released.
+    start : Bells
+        Where to begin.
+    n_iter : int
+        Steps.
+    least_spread : float
+        No bell gets narrower.
+    sure : ndarray of bool, optional
+        Boxes that hold rows whatever the bells say: their counts are believed where they differ from the
+        bells by more than noise does.
+
+    Examples
+    --------
+    >>> edges = np.linspace(-1, 1, 21)[:, np.newaxis]
+    >>> counts = np.zeros(20)
+    >>> counts[[4, 5, 14]] = 300.0, 300.0, 900.0
+    >>> boxes = NoisyBoxes(edges[:-1], edges[1:], counts, np.full(20, 100.0))
+    >>> start = Bells(np.array([[-0.6], [0.6]]), np.full((2, 1), 0.2), np.full(2, 500.0))
+    >>> bells, denoised = fit_bells(boxes, start, 50, 0.01)
+    >>> bells.means.round(2).ravel(), bells.rows.round(-2)
+    (array([-0.5 ,  0.45]), array([600., 900.]))
+    """
+    edges, low, high = _edges(boxes)
+    sure = np.zeros(len(boxes.counts), bool) if sure is None else sure
+    means, spreads, rows = start.means.copy(), start.spreads.copy(), start.rows.copy()
+    k, d = means.shape
+    n = len(boxes.counts)
+    order = np.argsort(boxes.lower[:, 0], kind="stable")
+    widest = float(boxes.widths[:, 0].max())
+    counts, places, expected = np.zeros(n), np.zeros((n, d)), np.zeros(n)
+    gains, mass, first, second = np.zeros(k), np.zeros(k), np.zeros((k, d)), np.zeros((k, d))
+    one_pass = _one_pass()
+    for step in range(n_iter + 1):
+        below, density, at = _tables(edges, means, spreads)
+        begin = np.searchsorted(boxes.lower[order, 0], means[:, 0] - _REACH * spreads[:, 0] - widest)
+        end = np.searchsorted(boxes.lower[order, 0], means[:, 0] + _REACH * spreads[:, 0])
+        one_pass(
+            order, low, high, boxes.counts, boxes.variances, sure, begin, end, below, density, at, rows,
+            means, spreads, expected, counts, places, gains, mass, first, second,
+        )  # fmt: skip
+        if step == n_iter:
+            break
+        alive = mass > _TINY
+        share = np.where(alive, mass, 1.0)[:, np.newaxis]
+        shift = first / share
+        scatter = np.maximum(second / share - shift**2, _LEAST_SHRINK)
+        means = np.where(alive[:, np.newaxis], means + _STRIDE * spreads * shift, means)
+        spreads = np.maximum(
+            np.where(alive[:, np.newaxis], spreads * scatter ** (_STRIDE / 2), spreads), least_spread
+        )
+        rows = np.where(alive, rows * (mass / np.maximum(rows, _TINY)) ** _STRIDE, 0.0)
+    stray = expected + (_ASTRAY * expected) ** 2
+    stray = np.where(sure, np.maximum(stray, (boxes.counts - expected) ** 2 - boxes.variances), stray)
+    trust = stray / (stray + boxes.variances)
+    return Bells(means, spreads, rows), Denoised(
+        counts, np.where(expected[:, np.newaxis] > _TINY, places, boxes.middles), expected, trust, gains
+    )
+
+
+def _edges(boxes: NoisyBoxes) -> tuple[list[Array], Integers, Integers]:
+    """Return the different edges of every column, and which are the lower and upper ones of each box."""
+    edges, low, high = [], np.empty(boxes.lower.shape, np.int64), np.empty(boxes.lower.shape, np.int64)
+    for a in range(boxes.lower.shape[1]):
+        both = np.concatenate([boxes.lower[:, a], boxes.upper[:, a]])
+        values, which = np.unique(both, return_inverse=True)
+        edges.append(values)
+        low[:, a], high[:, a] = np.split(which.ravel(), 2)
+    return edges, low, high
+
+
+def _tables(edges: list[Array], means: Array, spreads: Array) -> tuple[Array, Array, Array]:
+    """Return, for every column, edge and bell: the law, the density, and the density times the edge."""
+    most = max(map(len, edges))
+    d, k = len(edges), len(means)
+    below, density, at = (np.zeros((d, most, k)) for _ in range(3))
+    for a, values in enumerate(edges):
+        t = (values[:, np.newaxis] - means[:, a]) / spreads[:, a]
+        below[a, : len(values)] = ndtr(t)
+        density[a, : len(values)] = np.exp(-0.5 * t * t) / np.sqrt(2 * np.pi)
+        at[a, : len(values)] = t * density[a, : len(values)]
+    return below, density, at
+
+
+@cache
+def _one_pass() -> Pass:
+    """Return the pass over boxes: expected and denoised counts, and the moments of every bell's rows."""
+    if os.environ.get("SHOAL_NO_NUMBA") == "1" or find_spec("numba") is None:
+        return _pass_loop
+    import numba
+
+    compiled: Any = numba.njit(nogil=True, cache=True)(_pass_loop)
+    return cast(Pass, compiled)
+
+
+def _pass_loop(  # type: ignore[no-untyped-def]
+    order, low, high, z, v, sure, begin, end, below, density, at, rows,
+    means, spreads, expected, counts, places, gains, mass, first, second,
+):  # fmt: skip
+    k, d = means.shape
+    expected[:] = 0.0
+    places[:] = 0.0
+    for j in range(k):  # what the bells put into every box
+        for i in order[begin[j] : end[j]]:
+            p = rows[j]
+            for a in range(d):
+                p *= below[a, high[i, a], j] - below[a, low[i, a], j]
+            if p > _TINY:
+                expected[i] += p
+    for i in range(len(z)):
+        m = expected[i]
+        t = m + (_ASTRAY * m) ** 2
+        if sure[i]:
+            t = max(t, (z[i] - m) ** 2 - v[i])
+        n = m + (z[i] - m) * t / (t + v[i])
+        counts[i] = max(n, 0.0)
+    for j in range(k):  # what of the counts is whose
+        mass[j] = 0.0
+        gains[j] = 0.0
+        first[j] = 0.0
+        second[j] = 0.0
+        for i in order[begin[j] : end[j]]:
+            p = rows[j]
+            for a in range(d):
+                p *= below[a, high[i, a], j] - below[a, low[i, a], j]
+            if p <= _TINY:
+                continue
+            r = z[i] - expected[i]
+            gains[j] += (abs(r + p) - abs(r)) * np.sqrt(2.0 / v[i])
+            part = p / expected[i]
+            g = counts[i] * part
+            mass[j] += g
+            for a in range(d):
+                lo, hi = low[i, a], high[i, a]
+                inside = below[a, hi, j] - below[a, lo, j]
+                away = (density[a, lo, j] - density[a, hi, j]) / inside
+                first[j, a] += g * away
+                second[j, a] += g * (1.0 + (at[a, lo, j] - at[a, hi, j]) / inside)
+                places[i, a] += part * (means[j, a] + spreads[j, a] * away)
