@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from shoal import Accountant, load
+from shoal.accounting.ledgered_fit import LedgerAllowance
 from shoal.cli import main
 
 
@@ -59,6 +60,28 @@ def test_two_months_with_one_budget(table, ledger, tmp_path):
     assert "DPLloyd.fit reserves epsilon = 1" in told[1]
     releases = [part for m in ("january", "april") for part in ("--certificate", tmp_path / m)]
     assert "FAILED" not in shoal("budget", "verify", "trips", "--ledger", ledger, *releases).stdout
+
+
+def test_a_fit_that_was_interrupted_says_how_to_go_on(table, ledger, tmp_path, monkeypatch):
+    keep = LedgerAllowance.keep
+
+    def interrupted(self, number, asked, answer):
+        if number == 3:
+            raise KeyboardInterrupt
+        keep(self, number, asked, answer)
+
+    drawn = ["--ledger", ledger, "--dataset", "trips", "--out", tmp_path / "out"]
+    with monkeypatch.context() as patched:
+        patched.setattr(LedgerAllowance, "keep", interrupted)
+        said = shoal("fit", table, *FIT, *drawn, code=130).stderr
+    fit = next(iter(Accountant.open(ledger, "trips").book.fits))
+    assert f"Its answers are in the ledger: go on with --resume {fit}" in said
+    shoal("fit", table, *FIT, *drawn, "--resume", fit)
+    assert "was charged for answers that never came" in (tmp_path / "out" / "certificate.txt").read_text()
+    told = json.loads(shoal("budget", "history", "trips", "--ledger", ledger, "--json").stdout)
+    assert [record["record"] for record in told] == list(range(1, len(told) + 1))
+    assert not any("key" in record or "parts_key" in record.get("charter", {}) for record in told)
+    assert [record["kind"] for record in told].count("resumed") == 1
 
 
 def test_verify_fails_where_a_certificate_is_contradicted(table, ledger, tmp_path):

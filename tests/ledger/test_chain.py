@@ -11,7 +11,7 @@ from postgres_server import new_database
 from shoal import Accountant, DPLloyd
 from shoal.accounting import Charge, Pure
 from shoal.accounting.verifying import Claim, verify_dataset
-from shoal.errors import InvalidLedger, LedgerUnavailable
+from shoal.errors import BudgetExceeded, InvalidLedger, LedgerUnavailable
 from shoal.ledger import Draft, Record, backup, migrate, open_store, restore
 
 
@@ -243,6 +243,16 @@ def test_a_ledger_moves_to_a_server_and_is_spent_from_in_one_place(path, trips, 
             attempt()
     assert migrate(open_store(path), open_store(url)) == ("trips",)  # once more changes nothing
     assert there.spent == Fraction(1, 2)
+
+
+def test_a_fit_cannot_go_on_in_a_ledger_that_moved(path, trips, tmp_path):
+    under_way = trips.reserve(Pure(Fraction(1)), "fit")
+    migrate(open_store(path), open_store(tmp_path / "moved"))
+    with pytest.raises(BudgetExceeded, match="it was moved to"):
+        under_way.charge(Charge("q", "n", Fraction(1), "epsilon"))
+    with pytest.raises(BudgetExceeded, match="it was moved to"):
+        spend(trips)
+    spend(Accountant.open(tmp_path / "moved", "trips"))
 
 
 def test_a_ledger_of_another_version_is_left_alone(path, trips, monkeypatch):

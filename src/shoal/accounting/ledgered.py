@@ -120,7 +120,8 @@ class LedgerAccountant(Accountant):
     @property
     def spent(self) -> Fraction:
         """What was lost so far, in this window if it renews: an epsilon at its delta, or a rho."""
-        return self.book.spent(self.window)
+        with self._lock:
+            return self.book.spent(self.window)
 
     def left_for(self, delta: Any = 0.0) -> Fraction:
         """Return the largest epsilon that a fit with this delta may still ask for.
@@ -130,19 +131,20 @@ class LedgerAccountant(Accountant):
         delta : float
             0 for a pure fit.
         """
-        book = self.book
-        held = book.losses(self.window, through=self.place)
-        lanes = book.lanes_left(self.window)
+        with self._lock:
+            held, lanes = self._held, self._book.lanes_left(self.window)
         return max((lane.largest(held, exact(delta, "delta")) for lane in lanes), default=Fraction(0))
 
     @property
     def _held(self) -> Losses:
-        return self.book.losses(self.window, through=self.place)
+        with self._lock:
+            return self.book.losses(self.window, through=self.place)
 
     @property
     def charges(self) -> tuple[Charge, ...]:
         """Every charge so far, of all windows."""
-        return tuple(charge for fit in self.book.fits.values() for _, _, charge in fit.charges)
+        with self._lock:
+            return tuple(charge for fit in self.book.fits.values() for _, _, charge in fit.charges)
 
     @property
     def _charges(self) -> Sequence[Charge]:  # type: ignore[override]

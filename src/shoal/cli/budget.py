@@ -13,9 +13,9 @@ from shoal.accounting import ZCDP, Accountant, Approx
 from shoal.accounting.windows import RENEWALS
 from shoal.cli.drawing import LEDGER_VARIABLE
 from shoal.cli.parsing import named_levels, number
+from shoal.ledger import Record, open_store
 from shoal.ledger import backup as write_backup
 from shoal.ledger import migrate as move_ledger
-from shoal.ledger import open_store
 from shoal.ledger import restore as read_backup
 from shoal.reporting.console import Exit, command, say, write_json
 
@@ -109,12 +109,7 @@ def history(ledger: str, dataset: str, as_json: bool) -> None:
     """Tell what was recorded of DATASET, in order."""
     records = Accountant.open(ledger, dataset).records()
     if as_json:
-        write_json(
-            [
-                {**r.content, "number": r.number, "time": r.time, "kind": r.kind, "hash": r.hash}
-                for r in records
-            ]
-        )
+        write_json([_shown(record) for record in records])
         return
     for record in records:
         click.echo(
@@ -278,6 +273,14 @@ def print_budget(accountant: Any) -> None:
     ]
     for name, text in rows:
         click.echo(f"{name:<10}{text}")
+
+
+def _shown(record: Record) -> dict[str, Any]:
+    """Return a record for machines, without the keys that choose rows and parts of people."""
+    body = record.content
+    body.pop("key", None)
+    body.get("charter", {}).pop("parts_key", None)
+    return {"record": record.number, "time": record.time, "kind": record.kind, **body, "hash": record.hash}
 
 
 def _line(kind: str, body: dict[str, Any]) -> str:

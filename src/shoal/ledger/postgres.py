@@ -35,6 +35,8 @@ class PostgresStore(Store):
         connection = psycopg.connect(self.url, connect_timeout=_CONNECT_SECONDS)
         # Whatever the server's default: a commit that was answered is on its disk.
         connection.execute("SET synchronous_commit TO on")
+        # What was committed before the lock was had is seen.
+        connection.execute("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED")
         connection.execute(f"SET lock_timeout TO {int(1000 * max(self.patience, 1))}")
         connection.commit()
         return connection
