@@ -216,6 +216,18 @@ def test_a_closed_data_set_is_spent_from_no_more(trips):
         trips.close()
 
 
+def test_a_run_that_was_taken_over_is_refused(path, trips):
+    first = trips.reserve(HALF, "fit")
+    spend(first, Fraction(1, 8))
+    second = Accountant.open(path, "trips", resume=first.fit).reserve(HALF, "fit")
+    for attempt in (lambda: spend(first, Fraction(1, 8)), lambda: first.keep(0, "", b"")):
+        with pytest.raises(BudgetExceeded, match=r"another run went on with it|is over"):
+            attempt()
+    spend(second, Fraction(1, 8))
+    second.close()
+    assert trips.spent == Fraction(1, 4)
+
+
 def test_what_promises_nothing_cannot_draw_on_a_ledger(trips):
     with pytest.raises(InvalidBudget, match="promises nothing"):
         trips.reserve(NoGuarantee(), "as published")
@@ -226,6 +238,15 @@ def test_notes_are_on_every_later_certificate(trips, rows):
     assert "notes" not in model.fit(rows).certificate_.ledger
     trips.note("the curator looked at the rows")
     assert "noted      the curator looked at the rows" in str(model.fit(rows).certificate_)
+
+
+def test_notebooks_show_what_is_left_and_nothing_that_is_not_text(path):
+    trips = Accountant.create(path, "<b>trips</b>", epsilon=4, unit="who")
+    trips.reserve(HALF, "fit", Unit(column="who"))
+    shown = trips._repr_html_()
+    assert "<b>" not in shown
+    for said in ("&lt;b&gt;trips", "one person (column &#x27;who&#x27;) added or removed", "not over", "3.5"):
+        assert said in shown
 
 
 @pytest.mark.parametrize(

@@ -159,6 +159,13 @@ def test_a_chain_that_was_written_anew_contradicts_every_certificate_and_its_own
     assert found(path) == ["budget"]
 
 
+def test_a_chain_that_differs_in_one_word_contradicts_a_certificate(path, trips):
+    one = claim(spend(trips))
+    forge(path, lambda kind, body: {**body, "label": "another"} if kind == "reserved" else body)
+    assert found(path) == []
+    assert found(path, [one]) == ["certificate release/"]
+
+
 def test_a_window_that_does_not_fit_its_time_is_found(path):
     spend(Accountant.create(path, "trips", epsilon=4, renewal="yearly", decided_by="the DPO"))
     forge(path, lambda kind, body: {**body, "window": "1999"} if kind == "reserved" else body)

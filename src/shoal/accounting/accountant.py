@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -92,7 +92,23 @@ class Accountant:
         tell_of_forks(self)
 
     @classmethod
-    def create(cls, ledger: Any, dataset: str, *, patience: float = 30.0, **terms: Any) -> LedgerAccountant:
+    def create(
+        cls,
+        ledger: Any,
+        dataset: str,
+        *,
+        epsilon: Any = None,
+        delta: Any = 0.0,
+        rho: Any = None,
+        pure: Any = 0.0,
+        unit: str | None = None,
+        neighbours: str = "add-remove",
+        parts: Mapping[str, Iterable[str | int]] | None = None,
+        parts_per_person: int | None = None,
+        renewal: str | None = None,
+        decided_by: str | None = None,
+        patience: float = 30.0,
+    ) -> LedgerAccountant:
         """Put a data set with a budget into a ledger, where it survives this process.
 
         Parameters
@@ -101,13 +117,22 @@ class Accountant:
             A file, which is made if it is not there, or a ``postgresql://`` URL.
         dataset : str
             The name of the data set: one table, with one total for all fits of anybody.
+        epsilon, delta, rho, pure : float
+            The total, as above.
+        unit : str, optional
+            The column that names the person; a row is protected, if not given.
+        neighbours : {"add-remove", "replace"}
+            What all fits protect: one unit added or removed, or one replaced.
+        parts : mapping of str to list of str or int, optional
+            Public columns with public levels, which cut the table into disjoint parts.
+        parts_per_person : int, optional
+            The most parts of each column that the gate reads of one person.
+        renewal : {"yearly", "quarterly", "monthly"}, optional
+            How often the budget is there anew: not a new guarantee.
+        decided_by : str, optional
+            Who has decided that it renews; certificates name them.
         patience : float
             Seconds to wait for others, or for a server to come back.
-        **terms
-            `epsilon`, `delta`, `rho` and `pure` as above; `unit` and `neighbours` as of estimators: whom all
-            fits protect; `parts`, a mapping of public columns to public levels, and `parts_per_person`, the
-            most parts that the gate reads of one person; `renewal` ("yearly", "quarterly" or "monthly") and
-            `decided_by`, who has decided that the budget is there anew so often.
 
         Examples
         --------
@@ -121,7 +146,20 @@ class Accountant:
         from shoal.accounting.ledgered import LedgerAccountant
         from shoal.ledger import open_store
 
-        return LedgerAccountant.created(open_store(ledger, patience), dataset, **terms)
+        return LedgerAccountant.created(
+            open_store(ledger, patience),
+            dataset,
+            epsilon=epsilon,
+            delta=delta,
+            rho=rho,
+            pure=pure,
+            unit=unit,
+            neighbours=neighbours,
+            parts=parts,
+            parts_per_person=parts_per_person,
+            renewal=renewal,
+            decided_by=decided_by,
+        )
 
     @classmethod
     def open(

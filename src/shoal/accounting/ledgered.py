@@ -6,10 +6,12 @@ import secrets
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from html import escape
 from typing import Any
 
 from shoal._forks import tell_of_forks
 from shoal.accounting.accountant import Accountant, Protected, protects_whom
+from shoal.accounting.allowance import show
 from shoal.accounting.book import (
     CLOSED,
     CREATED,
@@ -18,7 +20,7 @@ from shoal.accounting.book import (
     RESUMED,
     Book,
 )
-from shoal.accounting.budget import Budget, NoGuarantee, exact
+from shoal.accounting.budget import Approx, Budget, NoGuarantee, exact
 from shoal.accounting.charter import Charter, plain_budget
 from shoal.accounting.events import Charge
 from shoal.accounting.lanes import Losses
@@ -153,6 +155,47 @@ class LedgerAccountant(Accountant):
     def records(self) -> tuple[Record, ...]:
         """Return all records, in order; see `shoal budget history`."""
         return tuple(self._store.news(self._dataset))
+
+    def summary(self) -> list[tuple[str, str]]:
+        """Say in a few lines what was laid down, what was spent and what is left."""
+        with self._lock:
+            book, charter = self.book, self.charter
+            renewed = (
+                "" if charter.renewal is None else f", {charter.renewal} as decided by {charter.decided_by}"
+            )
+            left = show(self.left)
+            if isinstance(self.budget, Approx):
+                with_delta = show(self.left_for(self.budget.delta))
+                left = f"{show(self.left_for())} for a pure fit, {with_delta} for one with delta"
+            charges = sum(len(fit.charges) for fit in book.fits.values())
+            lines = [
+                ("data set", f"{self.dataset} in {self.ledger}"),
+                ("total", self.budget.describe() + renewed),
+                ("protects", protects_whom((charter.neighbours, charter.column))),
+                ("adds up", charter.describe_parts()),
+            ]
+            lines += [
+                ("parts", f"{name}: {', '.join(of)}, others") for name, of in charter.partitions.items()
+            ]
+            if charter.renewal is not None:
+                lines.append(("window", f"{self.window}; {book.all_windows()}"))
+            lines += [("spent", f"{show(self.spent)} in {charges} charges, {len(book.fits)} fits so far")]
+            lines += [("left", left), *([] if book.closed is None else [("closed", book.closed)])]
+            lines += [("noted", text) for text in book.notes]
+            lines += [
+                ("not over", f"fit {fit.id} ({fit.label}, {fit.budget.describe()}) since {fit.time}")
+                for fit in book.fits.values()
+                if fit.open
+            ]
+            return [*lines, ("head", f"record {book.known[0]}, sha256 {book.known[1]}")]
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{escape(name)}</th>"
+            f"<td style='text-align:left'>{escape(text)}</td></tr>"
+            for name, text in self.summary()
+        )
+        return f"<table>{rows}</table>"
 
     def __repr__(self) -> str:
         return f"<Accountant {self._dataset!r} in {self.ledger}: {self.describe()}>"

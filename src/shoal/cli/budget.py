@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from shoal.accounting import ZCDP, Accountant, Approx
+from shoal.accounting import ZCDP, Accountant
 from shoal.accounting.windows import RENEWALS
 from shoal.cli.drawing import LEDGER_VARIABLE
 from shoal.cli.parsing import named_levels, number
@@ -239,39 +239,7 @@ def described(accountant: Any) -> dict[str, Any]:
 
 def print_budget(accountant: Any) -> None:
     """Print what a data set has left."""
-    book, charter = accountant.book, accountant.charter
-    budget, total = charter.budget, charter.budget.describe()
-    renewed = "" if charter.renewal is None else f", {charter.renewal} as decided by {charter.decided_by}"
-    who = "one row" if charter.column is None else f"one person (column {charter.column!r})"
-    how = "replaced" if charter.neighbours == "replace" else "added or removed"
-    left, n_fits = f"{float(accountant.left):.6g}", len(book.fits)
-    if isinstance(budget, Approx):
-        with_delta = accountant.left_for(budget.delta)
-        left = (
-            f"{float(accountant.left_for()):.6g} for a pure fit, {float(with_delta):.6g} for one with delta"
-        )
-    rows = [
-        ("data set", f"{accountant.dataset} in {accountant.ledger}"),
-        ("total", total + renewed),
-        ("protects", f"{who} {how}"),
-        ("adds up", charter.describe_parts()),
-        *(("parts", f"{name}: {', '.join(levels)}, others") for name, levels in charter.partitions.items()),
-        *([] if charter.renewal is None else [("window", f"{accountant.window}; {book.all_windows()}")]),
-        (
-            "spent",
-            f"{float(accountant.spent):.6g} in {len(accountant.charges)} charges, {n_fits} fits so far",
-        ),
-        ("left", left),
-        *([] if book.closed is None else [("closed", book.closed)]),
-        *(("noted", text) for text in book.notes),
-        *(
-            ("not over", f"fit {fit.id} ({fit.label}, {fit.budget.describe()}) since {fit.time}")
-            for fit in book.fits.values()
-            if fit.open
-        ),
-        ("head", f"record {book.known[0]}, sha256 {book.known[1]}"),
-    ]
-    for name, text in rows:
+    for name, text in accountant.summary():
         click.echo(f"{name:<10}{text}")
 
 
