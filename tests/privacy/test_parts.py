@@ -199,7 +199,12 @@ def test_compiled_and_numpy_counts_are_those_of_the_boxes_and_a_row_is_in_one(ch
 def test_thousands_of_nodes_are_counted_in_one_pass(behind_gate, blobs, monkeypatch):
     curator = behind_gate(blobs, epsilon=100.0)
     passes, reduce = [], curator._source.reduce
-    monkeypatch.setattr(curator._source, "reduce", lambda *how: passes.append(1) or reduce(*how))
+
+    def counted(*how):
+        passes.append(1)
+        return reduce(*how)
+
+    monkeypatch.setattr(curator._source, "reduce", counted)
     axes = (0, 1) * 15
     children = Nodes.whole().children(axes, more(12))
     assert len(children) == 4096
