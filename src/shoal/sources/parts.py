@@ -45,7 +45,7 @@ class PartsOfPeople:
     part : Part
         The part that is fitted, with the most parts of a person.
     key : int
-        Drawn once a data set.
+        Drawn once per data set.
     """
 
     def __init__(self, part: Part, key: int) -> None:
