@@ -57,7 +57,7 @@ def test_no_verb_that_costs_is_left_out():
         for name, method in inspect.getmembers(Curator, inspect.isfunction)
         if not name.startswith("_") and {"share", "shares"} & set(inspect.signature(method).parameters)
     }
-    assert costs - {"noise_sd", "count_sd"} == {name.split(":")[0] for name in VERBS}
+    assert costs - {"noise_sd", "count_sd", "effective_epsilon"} == {name.split(":")[0] for name in VERBS}
 
 
 @every_verb
