@@ -1,7 +1,15 @@
 """One published algorithm a file. Each asks a curator; none has ever seen a row."""
 
 from shoal.algorithms.lloyd import Lloyd
-from shoal.algorithms.registry import PIPELINE_STEPS, REGISTRY, SYNOPSES, AlgorithmInfo, Status, lookup
+from shoal.algorithms.registry import (
+    PIPELINE_STEPS,
+    PROFILES,
+    REGISTRY,
+    SYNOPSES,
+    AlgorithmInfo,
+    Status,
+    lookup,
+)
 from shoal.algorithms.shared.bounds import SHARE_FOR_BOUNDS, estimate_bounds
 from shoal.algorithms.shared.clustering import Algorithm, Clustering
 from shoal.algorithms.shared.prepare import (
@@ -14,6 +22,7 @@ from shoal.algorithms.shared.prepare import (
 
 __all__ = [
     "PIPELINE_STEPS",
+    "PROFILES",
     "REGISTRY",
     "SHARE_FOR_BOUNDS",
     "SHARE_FOR_CLIPPED",

@@ -20,6 +20,7 @@ from shoal.algorithms.lloyd import Lloyd
 from shoal.algorithms.lsh_tree.lsh_tree import LSHTree
 from shoal.algorithms.medians import Medians
 from shoal.algorithms.merging import Merging
+from shoal.algorithms.profile import GroupMeans
 from shoal.algorithms.projected.projected import ProjectedClustering
 from shoal.algorithms.published import Published
 from shoal.algorithms.sample_aggregate import SampleAggregate
@@ -313,6 +314,20 @@ PIPELINE_STEPS: dict[str, AlgorithmInfo] = {
     )
 }
 """What can be learnt before groups are looked for, with what is known of its privacy."""
+
+
+PROFILES: dict[str, AlgorithmInfo] = {
+    "profile": AlgorithmInfo(
+        name="profile",
+        estimator="GroupProfile",
+        paper="Dwork et al. 2006 (noisy sums)",
+        status=Status.PROVEN,
+        condition="the groups are public: rows nearest to released centres; bounds are public",
+        proof="docs/proofs/profile.md",
+        algorithm=GroupMeans,
+    )
+}
+"""What can be asked of a table about groups that were released, with what is known of its privacy."""
 
 
 def lookup(name: str, among: dict[str, AlgorithmInfo] = REGISTRY) -> AlgorithmInfo:

@@ -17,6 +17,7 @@ _COMMANDS = {
     "show": ("shoal.cli.show:show", "Show a release."),
     "verify": ("shoal.cli.show:verify", "Check that a release is whole and its charges add up."),
     "plot": ("shoal.cli.plot:plot", "Draw the groups of a release."),
+    "profile": ("shoal.cli.profile:profile", "Tell what groups are like in further columns, privately."),
     "compare": ("shoal.cli.compare:compare", "Say which groups moved, came or went between two releases."),
     "certificate": ("shoal.cli.certificate:certificate", "Write the certificate of a release as a page."),
     "sign": ("shoal.cli.certificate:sign", "Sign a release with your own key."),

@@ -51,7 +51,9 @@ def _sentences(domain: Domain) -> Iterator[str]:
         place = 0
         for field in fields:
             weight, place = domain.column_weights[place], place + len(field.names)
-            if weight != 1:
+            if weight == 0:
+                yield f"{field.name} is told of groups, and does not decide them"
+            elif weight != 1:
                 yield f"a difference in {field.name} counts {weight:g} times"
     place = 0
     for field in fields:

@@ -13,6 +13,7 @@ from shoal.estimators.lsh_tree import LSHTreeKMeans
 from shoal.estimators.medians import KMedians
 from shoal.estimators.merging import MergingKMeans
 from shoal.estimators.pca import PrivatePCA
+from shoal.estimators.profile import GroupProfile
 from shoal.estimators.projected import ProjectedKMeans
 from shoal.estimators.sample_aggregate import SampleAggregateKMeans
 from shoal.estimators.scaler import PrivateScaler
@@ -28,6 +29,7 @@ __all__ = [
     "GeneticKMeans",
     "GridKMeans",
     "GridSynopsis",
+    "GroupProfile",
     "HybridKMeans",
     "KMeans",
     "KMedians",

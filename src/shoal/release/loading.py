@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from shoal.algorithms import PIPELINE_STEPS, REGISTRY, SYNOPSES, AlgorithmInfo
+from shoal.algorithms import PIPELINE_STEPS, PROFILES, REGISTRY, SYNOPSES, AlgorithmInfo
 from shoal.release.coreset import CoresetRelease, coreset_files, coreset_from_files
 from shoal.release.files import CORESET, STEP, SYNOPSIS, from_files, to_files
 from shoal.release.formats import read_release
@@ -49,5 +49,5 @@ def written(release: AnyRelease) -> dict[str, bytes]:
 def registry_of(release: Any) -> dict[str, AlgorithmInfo]:
     """Return where the algorithm of a release, or of a table's part of one, is known."""
     if isinstance(release, StepRelease):
-        return PIPELINE_STEPS
+        return {**PIPELINE_STEPS, **PROFILES}
     return REGISTRY if isinstance(release, Release) else SYNOPSES

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from shoal._typing import Array
-from shoal.algorithms import PIPELINE_STEPS
+from shoal.algorithms import PIPELINE_STEPS, PROFILES
 from shoal.algorithms.column_stats import Learnt
 from shoal.domain import Domain
 from shoal.queries import Transcript
@@ -108,4 +108,4 @@ def step_files(release: StepRelease) -> dict[str, bytes]:
 
 def step_from_files(files: Mapping[str, bytes]) -> StepRelease:
     """Read what a step learnt from its transcript, by running it again; the other files are copies."""
-    return StepRelease(*read_again(STEP, files, PIPELINE_STEPS))
+    return StepRelease(*read_again(STEP, files, {**PIPELINE_STEPS, **PROFILES}))

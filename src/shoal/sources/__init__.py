@@ -2,7 +2,7 @@
 
 from shoal.sources.arrow import ArrowSource, FileTable
 from shoal.sources.rows import OpenTable, Watched
-from shoal.sources.table import MemorySource, Table, open_like, open_table
+from shoal.sources.table import MemorySource, Table, open_beside, open_like, open_table
 
 __all__ = [
     "ArrowSource",
@@ -11,6 +11,7 @@ __all__ = [
     "OpenTable",
     "Table",
     "Watched",
+    "open_beside",
     "open_like",
     "open_table",
 ]

@@ -339,6 +339,39 @@ def open_like(X: Any, schema: Schema | None) -> OpenTable:
     return Table(X, columns=names if set(names) <= set(found) else None, **roles)
 
 
+def open_beside(
+    X: Any,
+    schema: Schema,
+    *,
+    bounds: Mapping[str, Any],
+    levels: Mapping[str, Iterable[Level]] | None,
+    unit: str | None,
+    weights: Any,
+) -> OpenTable:
+    """Open a table for its fitted columns and for further ones.
+
+    Parameters
+    ----------
+    X : array-like, data frame, path, folder, pattern, FileTable or stream
+        Where the rows are.
+    schema : Schema
+        The fitted schema.
+    bounds, levels : mapping
+        Of further columns.
+    unit : str, optional
+        The column that names the person.
+    weights : str or array-like, optional
+        Row weights.
+    """
+    roles = schema.roles
+    roles["levels"] = {**roles["levels"], **(levels or {})}
+    roles["declared"] = {**declared_by(bounds), **roles["declared"]}
+    names = dict.fromkeys([*(field.name for field in schema.fields), *map(str, bounds), *(levels or {})])
+    roles |= {"columns": names, "unit": unit, "weights": weights}
+    X = stream_of(X) or X
+    return _file(X).using(**roles) if _is_file(X) else Table(X, **roles)
+
+
 def _is_file(X: Any) -> bool:
     return isinstance(X, FileTable | str | PathLike)
 
