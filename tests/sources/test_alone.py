@@ -2,11 +2,8 @@
 
 import io
 import math
-import uuid
 import warnings
-from datetime import date, datetime
 from decimal import Decimal
-from fractions import Fraction
 
 import narwhals.stable.v1 as nw
 import numpy as np
@@ -19,68 +16,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from odd_cells import DECIMALS, HASHABLE, INTEGERS, NUMBERS, OBJECTS, TEXTS, TICKS, WIDE
 from shoal.domain import Domain
 from shoal.domain.schema import NUMBER, TIME
 from shoal.sources import FileTable, Table, lines
 from shoal.sources.cells import number, word
 from shoal.sources.columns import read_numbers, read_words
 
-
-class Fails(Fraction):
-    """A number of somebody's own, which is none."""
-
-    def __float__(self):
-        raise RuntimeError("of a row")
-
-
 LEVELS = {"hue": ["red", "7", "true", "n/a"]}
 ROLES = {"levels": LEVELS, "unit": "who", "weights": "w"}
 NAMES = ("x", "hue", "who", "w")
-
-NUMBERS = [0.0, -0.0, 1.5, math.inf, -math.inf, math.nan, None, 1e308, 7.0]
-TEXTS = ["red", "n/a", "", " 7 ", "7", "inf", "nan", "1e400", "true", "\x00", "é", None, "ⅷ"]
-OBJECTS = [
-    *NUMBERS,
-    *TEXTS,
-    True,
-    np.int64(7),
-    np.float32(0.1),
-    np.bool_(False),
-    b"red",
-    b"\xff",
-    "\ud800",
-    "\udcff",
-    2**70,
-    10**400,
-    10**5000,
-    Decimal("7.0"),
-    Decimal("NaN"),
-    Decimal("sNaN"),
-    Decimal("1E+999999"),
-    date(2024, 5, 1),
-    datetime(2024, 5, 1, 12),
-    pd.Timestamp("2024-05-01"),
-    pd.NaT,
-    pd.NA,
-    np.datetime64("NaT", "s"),
-    np.datetime64("2024-05-01", "ns"),
-    np.timedelta64(5, "s"),
-    np.timedelta64(3, "M"),
-    np.timedelta64("NaT", "s"),
-    pd.Timedelta("1s"),
-    Fails(),
-    uuid.UUID(int=5),
-    ("a", 1),
-    (("a",), ("b",)),
-    ["a"],
-    1j,
-    object,
-]
-HASHABLE = [cell for cell in OBJECTS if not isinstance(cell, list | bool | np.bool_)]
-INTEGERS = [0, 7, -1, 2**53 + 1, None]
-DECIMALS = [Decimal("7.00"), Decimal("0.25"), Decimal("-1.50"), None]
-TICKS = [0, 1, -1, 86_400_000, 1_714_521_600_001, 2**62, -(2**62), None]
-WIDE = [2**70, -(2**100), 7, None]
 
 
 def columns(rows):

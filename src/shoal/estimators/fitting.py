@@ -180,14 +180,14 @@ class PrivateFit(SharesParameters, BaseEstimator):  # type: ignore[misc]
             column_weights=schema.column_weights(self.column_weights),
         )
         check(algorithm, domain)  # now, and not when bounds have been paid for
-        return FitPlan(self._settle(budget, domain), domain, algorithm)
+        return FitPlan(self._final_budget(budget, domain), domain, algorithm)
 
     def _choose(self, *, weighted: bool) -> tuple[Budget, Any]:  # noqa: ARG002 - for those that know none
         """Check the parameters that the budget and the algorithm are made of, and return both."""
         budget = budget_of(self.epsilon, self.delta)
         return budget, self._algorithm(budget)
 
-    def _settle(self, budget: Budget, domain: Domain) -> Budget:  # noqa: ARG002 - for those that choose
+    def _final_budget(self, budget: Budget, domain: Domain) -> Budget:  # noqa: ARG002 - for those that choose
         """Return the budget to spend, which may promise more than was asked for. Public facts decide."""
         return budget
 

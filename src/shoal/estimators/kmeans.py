@@ -106,7 +106,7 @@ class KMeans(PrivateKMeans):
             delta=float(budget.delta) if isinstance(budget, Approx) else 0.0,
         )
 
-    def _settle(self, budget: Budget, domain: Domain) -> Budget:
+    def _final_budget(self, budget: Budget, domain: Domain) -> Budget:
         # Beside fits with delta a shared accountant counts all as rho, where a pure epsilon would be dear.
         if isinstance(budget, Approx) and self.budget is None and domain.n_columns <= CUT_COLUMNS:
             return Pure(budget.epsilon)
