@@ -13,8 +13,7 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.utils.validation import check_is_fitted
 
 from shoal._typing import Array
-from shoal.accounting import Accountant, Approx, Budget, Pure, budget_of, epsilon_of
-from shoal.accounting.lanes import Losses, accepted, lanes_of
+from shoal.accounting import Accountant, Approx, Pure, budget_of, epsilon_of
 from shoal.algorithms.fold_costs import FOLD_COSTS, Costs, FoldCosts
 from shoal.errors import InvalidInput, ShoalWarning
 from shoal.estimators.base import PrivateKMeans
@@ -119,7 +118,7 @@ class PrivateSearchCV(BaseEstimator):  # type: ignore[misc]
         self
             The fitted search.
         """
-        asked = budget_of(self.epsilon, self.delta)
+        total = budget_of(self.epsilon, self.delta)
         n_folds, candidates = check_count(self.cv, "cv", 2), list(ParameterGrid(self.param_grid))
         share = Fraction(str(self.search_share))
         if not 0 < share < 1:
@@ -130,16 +129,11 @@ class PrivateSearchCV(BaseEstimator):  # type: ignore[misc]
         # The sum of all is the whole: candidates x folds, a score for each fold, and the final fit.
         each_fit = (1 - _FOR_SCORES) * share / (len(candidates) * n_folds)
         each_score = _FOR_SCORES * share / n_folds
-        # Candidates may choose not to use delta; pure losses beside others do not add up well, so none does.
-        for total in dict.fromkeys([asked, Pure(asked.epsilon)]):
-            models = [self._candidate(params, total, each_fit, accountant) for params in candidates]
-            final = [self._candidate(params, total, 1 - share, accountant) for params in candidates]
-            # All that can be wrong is found here, before anything is spent.
-            budgets = [self._planned(model, X, sample_weight) for model in models] * n_folds
-            budgets += [budget_of(*self._cut(total, each_score))] * n_folds
-            ends = [self._planned(model, X, sample_weight) for model in final]
-            if all(_fits(total, [*budgets, end]) for end in ends):
-                break
+        models = [self._candidate(params, total, each_fit, accountant) for params in candidates]
+        final = [self._candidate(params, total, 1 - share, accountant) for params in candidates]
+        for model in (*models, *final):  # all that can be wrong is found before anything is spent
+            table = model._open(X, sample_weight)
+            model._plan(table.schema, model._unit(), weighted=sample_weight is not None)
         # Refused now, if it is too much; each fit is reserved when its turn comes.
         accountant.reserve(total, f"{type(self).__name__}.fit", models[0]._unit()).close()
         key, certificates, scores = public_seed(entropy_for(self)), [], []
@@ -167,10 +161,6 @@ class PrivateSearchCV(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         return self.best_estimator_.predict(X)
-
-    def _planned(self, model: PrivateKMeans, X: Any, sample_weight: Any) -> Budget:
-        table = model._open(X, sample_weight)
-        return model._plan(table.schema, model._unit(), weighted=sample_weight is not None).budget
 
     def _candidate(
         self, params: Mapping[str, Any], total: Pure | Approx, share: Fraction, accountant: Accountant
@@ -211,12 +201,6 @@ class PrivateSearchCV(BaseEstimator):  # type: ignore[misc]
         self.best_index_ = int(np.argmax(mean >= mean[best] - apart))
         self.best_params_, self.best_score_ = candidates[self.best_index_], float(mean[self.best_index_])
         self.cv_results_ = {"params": candidates, "mean_test_score": mean, "noise_sd": noise / n}
-
-
-def _fits(total: Pure | Approx, budgets: list[Budget]) -> bool:
-    """Say whether budgets fit into the whole, together."""
-    losses = sum((Losses.of(budget.currency, budget.amount) for budget in budgets), Losses())
-    return accepted(lanes_of(total), losses, Losses())
 
 
 class _Judge(PrivateFit):
