@@ -91,7 +91,7 @@ def laplace_sum_limit(n: Array, nats: float) -> Array:
     Examples
     --------
     >>> laplace_sum_limit(np.array([1.0, 1000.0]), 9.0).round(1)
-    array([8.2, 4.4])
+    array([8.4, 4.3])
     """
     t = np.linspace(0.02, 0.995, 300)
     grid = np.geomspace(1.0, 4096.0, 60)

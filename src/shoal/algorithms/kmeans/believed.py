@@ -181,13 +181,13 @@ def zoomed_kmeans(
 
 def standing_out(seen: Look) -> tuple[Booleans, Booleans]:
     """Return the boxes that stand out of the noise, far ones surely; and those that surely do alone."""
-    boxes, n = seen.boxes, len(seen.boxes.counts)
+    boxes, n, total = seen.boxes, len(seen.boxes.counts), max(seen.total, 1.0)
     nats = math.log(n * (1 + len(WIDTHS)) / _FALSE_ALARMS)
     everywhere = np.ones(n, bool)
     sure = _evident(seen, everywhere, lambda many: laplace_sum_limit(many, nats))
     alone = boxes.counts > laplace_sum_limit(np.ones(n), nats) * np.sqrt(boxes.variances)
     near = everywhere
-    if boxes.counts[sure].sum() >= _ENOUGH * seen.total:
+    if boxes.counts[sure].sum() >= _ENOUGH * total:
         middles, weights = boxes.middles, np.maximum(boxes.counts[sure], 0.0)
         mean = (weights[:, np.newaxis] * middles[sure]).sum(axis=0) / weights.sum()
         spread = math.sqrt((weights * ((middles[sure] - mean) ** 2).sum(axis=1)).sum() / weights.sum())
@@ -196,7 +196,7 @@ def standing_out(seen: Look) -> tuple[Booleans, Booleans]:
     for multiple in _THRESHOLDS:
         laplace, normal = multiple * universal / math.sqrt(2), math.sqrt(2 * multiple * universal)
         kept = sure | _evident(seen, near, lambda many: np.where(many <= 1, laplace, normal))  # noqa: B023
-        if boxes.counts[kept].sum() >= _MASS * seen.total:
+        if boxes.counts[kept].sum() >= _MASS * total:
             return kept, alone
     return sure | near, alone
 

@@ -32,10 +32,9 @@ Route: TypeAlias = Literal["one mean", "look", "halves", "tree", "cuts", "swaps"
 _LOOK_COLUMNS = 6
 # From this many columns on boxes say little about distance, and random cuts say more.
 CUT_COLUMNS = 15
-# Noise of a centre, in radii, were all groups alike, above which groups cannot be told apart: in up to three
-# columns, in as many as a look is for, in more, and where not even a tree can be grown.
-_FEW_COLUMNS = 3
-_ONE_MEAN_FEW, _ONE_MEAN_LOOK, _ONE_MEAN, _ONE_MEAN_MANY = 1.0, 0.4, 0.25, 0.05
+# Noise of a centre, in radii, were all groups alike, above which groups cannot be told apart: in as many
+# columns as a look is for, in more, and where not even a tree can be grown.
+_ONE_MEAN_LOOK, _ONE_MEAN, _ONE_MEAN_MANY = 3.0, 0.25, 0.05
 # Below these cuts fit rows better than a tree: for any groups, for few.
 _CUTS, _CUTS_FEW, _FEW_GROUPS = 0.0035, 0.01, 4
 # Halves of every column still tell more than a tree above this, and have this share.
@@ -195,10 +194,8 @@ def most_noise(n_columns: int, pure: bool) -> float:
     Examples
     --------
     >>> most_noise(2, True), most_noise(5, True), most_noise(784, True), most_noise(784, False)
-    (1.0, 0.4, 0.05, 0.25)
+    (3.0, 3.0, 0.05, 0.25)
     """
-    if n_columns <= _FEW_COLUMNS:
-        return _ONE_MEAN_FEW
     if n_columns <= _LOOK_COLUMNS:
         return _ONE_MEAN_LOOK
     return _ONE_MEAN_MANY if pure and n_columns > _TREE_COLUMNS else _ONE_MEAN

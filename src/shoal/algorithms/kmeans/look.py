@@ -117,7 +117,7 @@ def look(curator: Curator, rows: RowCount, n_clusters: int, share: Fraction) -> 
         rows=np.array([rows.estimate]),
         sd=np.array([rows.sd]),
         left=left,
-        worth=np.full(1, _LEAST_WORTH),
+        worth=np.full(1, _MOST_WORTH),  # nothing is known of where rows lie
         verified=np.zeros(1, bool),
         ids=np.zeros(1, np.int64),
     )
@@ -359,9 +359,10 @@ def least_squares(
 
     Examples
     --------
-    >>> least_squares([np.array([10.0]), np.array([4.0, 4.0])], [np.array([1.0]), np.array([1.0, 1.0])],
-    ...               [np.zeros(1, int), np.zeros(2, int)])
-    (array([4.66666667, 4.66666667]), 9.333333333333334, 0.6666666666666667)
+    >>> counts, variances = [np.array([10.0]), np.array([4.0, 4.0])], [np.ones(1), np.ones(2)]
+    >>> best, total, variance = least_squares(counts, variances, [np.zeros(1, int), np.zeros(2, int)])
+    >>> best.round(3), round(total, 3), round(variance, 3)
+    (array([4.667, 4.667]), 9.333, 0.667)
     """
     first = np.cumsum([0, *map(len, counts)])
     sums, spread = np.zeros(first[-1]), np.zeros(first[-1])
