@@ -138,6 +138,7 @@ MODELS = [
     a(DPLloyd, neighbours="replace", n_rows=ROWS),
     a(DPLloyd, neighbours="replace", delta=DELTA),
     a(DPLloyd, missing="drop"),
+    a(DPLloyd, verbose=True),
     a(DPLloyd, bounds=None),
     a(DPLloyd, bounds=None, scaling="none", delta=DELTA),
     a(DPLloyd, random_state=3),

@@ -92,3 +92,9 @@ def test_a_constant_column_is_harmless():
 def test_unknown_choices_name_the_known_ones(make):
     with pytest.raises(InvalidInput, match="must be"):
         make()
+
+
+def test_rows_of_other_columns_are_refused_and_not_made_up():
+    domain = Domain(Bounds.parse((0, 1), 3))
+    with pytest.raises(InvalidInput, match="2 columns for a domain of 3"):
+        domain.encode([np.zeros(4), np.zeros(4)])

@@ -186,11 +186,12 @@ def test_missing_cells_are_a_choice_that_the_certificate_names():
     [
         {"cyclic": {"hour": 24, "day": ["week", "year"]}, "column_weights": {"hour": 2.5}},
         {"bounds": {"day": ("2024-01-01", "2025-01-01"), "age": (0, 100)}, "missing": "indicator"},
+        {"bounds": {"lon": (0, 100), "lat": (0, 24)}, "scaling": "earth", "delta": 1e-6},
     ],
     ids=str,
 )
 def test_a_release_says_it_all_again_and_verifies(how, tmp_path):
-    release = fit(**how).release_
+    release = fit(FRAME.rename({"age": "lon", "hour": "lat"}) if "scaling" in how else FRAME, **how).release_
     release.save(tmp_path / "r")
     assert shoal.verify(tmp_path / "r").ok
     again = shoal.load(tmp_path / "r")

@@ -170,6 +170,8 @@ class Domain:
         [0, max_weight]; a missing one is 0, and all are at the maximum if none are given. A column of
         unknown bounds is sorted into magnitudes.
         """
+        if len(columns) != self.n_columns:
+            raise InvalidInput(f"rows of {len(columns)} columns for a domain of {self.n_columns}")
         n = len(columns[0])
         out = np.empty((self.n_columns, n), dtype=np.float32)
         incomplete = np.zeros(n, dtype=np.bool_)
