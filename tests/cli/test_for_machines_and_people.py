@@ -5,11 +5,13 @@ import json
 
 import click
 import numpy as np
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
 import zoo
+from shoal import DPLloyd, GridSynopsis, PrivateCoreset, PrivateScaler
 from shoal.algorithms import PIPELINE_STEPS, REGISTRY, SYNOPSES
 from shoal.cli import _COMMANDS, main
 from shoal.cli.show import tables
@@ -105,3 +107,19 @@ def test_no_cell_of_a_table_is_cut(width, columns, groups):
     for text in [*header, *(cell for line in lines for cell in line)]:
         assert text in said
     assert "…" not in said
+
+
+@pytest.mark.parametrize("kind", [DPLloyd, GridSynopsis, PrivateCoreset, PrivateScaler])
+@pytest.mark.filterwarnings("ignore::shoal.errors.ShoalWarning")
+def test_ten_columns_are_readable_in_a_terminal_of_80_letters(kind, tmp_path, monkeypatch):
+    names = [f"a_long_name_{i}" for i in range(10)]
+    rows = pa.table(dict(zip(names, np.random.default_rng(0).uniform(-1, 1, (10, 400)), strict=True)))
+    few = {"n_clusters": 7} if kind is DPLloyd else {"n_clusters": 2} if kind is PrivateCoreset else {}
+    few |= {"resolution": 2} if kind is GridSynopsis else {}
+    kind(**few, epsilon=50.0, bounds=(-1, 1)).fit(rows).release_.save(tmp_path / "release")
+    monkeypatch.setenv("COLUMNS", "80")
+    command = ["ask", "--k", "7"] if kind is GridSynopsis else ["show"]
+    told = run(command[0], tmp_path / "release", *command[1:]).output.split("algorithm  ")[0]
+    assert max(map(len, told.splitlines())) <= 80
+    assert "…" not in told
+    assert all(name in told for name in names)

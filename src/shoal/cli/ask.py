@@ -100,18 +100,17 @@ def _write(release: Any, n: int, out: Path) -> None:
 
 def _print(release: Any, found: dict[str, Any], several: dict[str, Any]) -> None:
     from rich.console import Console
-    from rich.table import Table
 
+    from shoal.cli.show import print_table
     from shoal.release.told import size_with_error
 
     for k, groups in several.items():
-        table = Table(title=f"{k} groups found on the released counts", title_justify="left")
-        for name in ("group", *release.names, "size"):
-            table.add_column(name, justify="right")
-        for i, group in enumerate(groups):
-            centre = [f"{value:.6g}" for value in group["centre"].values()]
-            table.add_row(str(i), *centre, f"{max(group['size'], 0):,.0f}")
-        Console().print(table)
+        lines = [
+            [str(i), *map("{:.6g}".format, group["centre"].values()), f"{max(group['size'], 0):,.0f}"]
+            for i, group in enumerate(groups)
+        ]
+        title = f"{k} groups found on the released counts"
+        print_table(Console(), title, ["group", *release.names, "size"], lines)
     if "rows" in found:
         click.echo(f"{size_with_error(found['rows'], found['standard_error'])} rows in the box")
     if "saved" in found:

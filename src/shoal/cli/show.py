@@ -79,8 +79,7 @@ def print_step(release: Any, console: Any) -> None:
         [name, *(_with_noise(v[j], noise[j] if of == "mean" else None) for of, v in columns.items())]
         for j, name in enumerate(release.names)
     ]
-    for table in tables(release.learnt.describe().capitalize(), ["column", *columns], lines, console.width):
-        console.print(table)
+    print_table(console, release.learnt.describe().capitalize(), ["column", *columns], lines)
     for name, share in zip(names, values.get("explained_variance_ratio", ()), strict=True):
         console.print(f"{name} has {100 * share:.0f} % of the variance", highlight=False)
 
@@ -91,19 +90,12 @@ def _with_noise(value: float, noise: float | None) -> str:
 
 def print_points(release: Any, console: Any) -> None:
     """Print the heaviest points of a coreset."""
-    from rich.table import Table
-
-    tables = "" if len(release.parts) == 1 else f" of {len(release.parts)} tables"
+    of = "" if len(release.parts) == 1 else f" of {len(release.parts)} tables"
     n, rows = len(release.weights), release.weights.sum()
-    table = Table(
-        title=f"A coreset{tables}: {n} points for about {rows:,.0f} rows, heaviest first",
-        title_justify="left",
-    )
-    for name in (*release.names, "weight"):
-        table.add_column(name, justify="right")
-    for i in (-release.weights).argsort(kind="stable")[:_SHOWN]:
-        table.add_row(*(f"{value:.6g}" for value in release.points[i]), f"{release.weights[i]:,.0f}")
-    console.print(table)
+    heaviest = (-release.weights).argsort(kind="stable")[:_SHOWN]
+    lines = [[*map("{:.6g}".format, release.points[i]), f"{release.weights[i]:,.0f}"] for i in heaviest]
+    title = f"A coreset{of}: {n} points for about {rows:,.0f} rows, heaviest first"
+    print_table(console, title, [*release.names, "weight"], lines)
     if n > _SHOWN:
         console.print(f"and {n - _SHOWN} more")
 
@@ -113,15 +105,19 @@ def print_groups(release: Any, console: Any) -> None:
     import numpy as np
 
     title = "Groups (± is the noise of the last answer, for this grouping)"
-    header, lines = release.told()
-    if not console.encoding.startswith("utf"):  # before it is laid out, so that columns stay straight
-        lines = [[cell.replace("±", "+/-") for cell in line] for line in lines]
-    for table in tables(title, header, lines, console.width):
-        console.print(table)
+    print_table(console, title, *release.told())
     if (release.merged_into != np.arange(len(release.sizes))).any():
         console.print("= marks groups that noise cannot tell apart: they have one centre, their sizes add up")
     for doubt in release.doubts:
         console.print(f"doubt: {doubt.text}", highlight=False)
+
+
+def print_table(console: Any, title: str, header: list[str], lines: list[list[str]]) -> None:
+    """Print lines in tables that are no wider than the terminal."""
+    if not console.encoding.startswith("utf"):  # before it is laid out, so that columns stay straight
+        lines = [[cell.replace("±", "+/-") for cell in line] for line in lines]
+    for table in tables(title, header, lines, console.width):
+        console.print(table)
 
 
 def tables(title: str, header: list[str], lines: list[list[str]], width: int) -> Iterator[Any]:
