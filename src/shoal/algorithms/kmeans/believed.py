@@ -15,7 +15,7 @@ from scipy.spatial import cKDTree
 from scipy.special import expit
 
 from shoal._typing import Array, Booleans
-from shoal.algorithms.kmeans.look import Look
+from shoal.algorithms.kmeans.look import FEW_COLUMNS, Look
 from shoal.postprocess.bells import WIDTHS, bell_sums, laplace_sum_limit
 from shoal.postprocess.choose_k import CostCurve, cost_curve
 from shoal.postprocess.mixture import Bells, Denoised, fit_bells
@@ -125,7 +125,7 @@ def believed(seen: Look, n_clusters: int, rng: np.random.Generator, at_least: in
     start = zoomed_kmeans(middles[kept], weights[kept], n_bells, rng)
     narrowest = _NARROWEST * float(boxes.widths[kept].min())
     bells = _bells_at(start.centres, middles[kept], boxes.widths[kept], weights[kept], narrowest)
-    nats = math.log(len(boxes.counts) * len(WIDTHS) / _FALSE_ALARMS)
+    nats = math.log(len(boxes.counts) * len(_widths(seen)) / _FALSE_ALARMS)
     for turn in range(_TURNS):
         bells, denoised = fit_bells(boxes, bells, _STEPS, narrowest, sure)
         pays = denoised.gains > _PAYS * nats
@@ -182,7 +182,7 @@ def zoomed_kmeans(
 def standing_out(seen: Look) -> tuple[Booleans, Booleans]:
     """Return the boxes that stand out of the noise, far ones surely; and those that surely do alone."""
     boxes, n, total = seen.boxes, len(seen.boxes.counts), max(seen.total, 1.0)
-    nats = math.log(n * (1 + len(WIDTHS)) / _FALSE_ALARMS)
+    nats = math.log(n * (1 + len(_widths(seen))) / _FALSE_ALARMS)
     everywhere = np.ones(n, bool)
     sure = _evident(seen, everywhere, lambda many: laplace_sum_limit(many, nats))
     alone = boxes.counts > laplace_sum_limit(np.ones(n), nats) * np.sqrt(boxes.variances)
@@ -201,6 +201,11 @@ def standing_out(seen: Look) -> tuple[Booleans, Booleans]:
     return sure | near, alone
 
 
+def _widths(seen: Look) -> tuple[float, ...]:
+    """Return how wide bells are: in more than three columns a wide one would sum nearly all boxes."""
+    return WIDTHS if seen.boxes.lower.shape[1] <= FEW_COLUMNS else WIDTHS[:-1]
+
+
 def _evident(seen: Look, among: Booleans, limit: Callable[[Array], Array]) -> Booleans:
     """Return the boxes whose counts, or the sums of bells around them, pass a limit in standard deviations.
 
@@ -209,7 +214,7 @@ def _evident(seen: Look, among: Booleans, limit: Callable[[Array], Array]) -> Bo
     """
     boxes = seen.boxes
     found = among & (boxes.counts > limit(np.ones(len(among))) * np.sqrt(boxes.variances))
-    for width in WIDTHS:
+    for width in _widths(seen):
         rest = among & ~found
         sums = bell_sums(boxes, seen.levels, width, rest)
         found = found | (rest & (sums.sds > 0) & (sums.values > limit(sums.boxes) * sums.sds))
@@ -232,7 +237,7 @@ def _with_unexplained(
     """Add bells where counts stand out of what the others explain."""
     rest = replace(seen.boxes, counts=seen.boxes.counts - denoised.expected)
     middles, widths = rest.middles, rest.widths
-    all_sums = [bell_sums(rest, seen.levels, width) for width in WIDTHS]
+    all_sums = [bell_sums(rest, seen.levels, width) for width in _widths(seen)]
     above = np.array(
         [t.values / np.maximum(t.sds, 1e-12) - laplace_sum_limit(t.boxes, nats) for t in all_sums]
     )

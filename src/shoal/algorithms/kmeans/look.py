@@ -31,7 +31,7 @@ _PROBE, _LEAST_PROBE_SHARE = 24.0, 0.04
 _LEAST_WORTH, _MOST_WORTH, _DEAR_STAKE, _LEAST_PROBE = 0.12, 0.35, 2.0, 10.0
 # Levels of a division: 16 parts, and 4 in more than three columns, where parts of parts would be empty. A box
 # that may hide rows is counted anew in 4, for this part of its path.
-_FEW_COLUMNS, _DEEPER, _DEEPER_MORE, _VERIFY_DEEPER, _VERIFY = 3, 4, 2, 2, 0.3
+FEW_COLUMNS, _DEEPER, _DEEPER_MORE, _VERIFY_DEEPER, _VERIFY = 3, 4, 2, 2, 0.3
 # A box surely holds rows above this many standard deviations.
 _SURE = 3.0
 # At stake is what rows x width^2 of a box are of a group's: above the first a box is divided (the second in
@@ -39,8 +39,9 @@ _SURE = 3.0
 _STAKE, _STAKE_MORE, _HIDDEN = 1 / 16, 1 / 64, 1 / 64
 # Boxes of this part of the rows, the fullest first, say what a group has: the others may be noise.
 _COVER = 0.8
-# Rows x epsilon of a cell, and the most cells for a group's rows.
-_GRAIN, _CELLS_PER_GROUP, _LEAST_CELLS, _MOST_CELL_LEVELS = 2.5, 96.0, 64.0, 13
+# Rows x epsilon of a cell; the most cells for a group's rows, but as many as the next may always be (the one
+# after it in more than three columns); levels of cells below a box.
+_GRAIN, _CELLS_PER_GROUP, _LEAST_CELLS, _LEAST_CELLS_MORE, _MOST_CELL_LEVELS = 2.5, 96.0, 64.0, 16.0, 13
 # Passes over the rows; each divides at least one box, and paths end by themselves long before.
 _MOST_PASSES = 64
 
@@ -153,7 +154,7 @@ def _divisions(
     worth = np.where(at_stake > _DEAR_STAKE * group, _MOST_WORTH, frontier.worth)
     least = np.where(worth > _LEAST_WORTH, _LEAST_PROBE, _PROBE * (1 - 1e-9))
     probe = np.minimum(probe, worth * rates)
-    few = record.n_columns <= _FEW_COLUMNS
+    few = record.n_columns <= FEW_COLUMNS
     divided = sure & (at_stake > (_STAKE if few else _STAKE_MORE) * group) & (frontier.rows * probe >= least)
     grain = 0.5 ** (2 * record.cell_levels(frontier, n_rows, n_clusters) / record.n_columns)
     hiding = ~sure & ~frontier.verified & (at_stake * grain > _HIDDEN * group)
@@ -291,7 +292,8 @@ class TreeRecord:
         d = self.n_columns
         rows = np.where(boxes.levels > 0, np.maximum(boxes.rows, boxes.sd), boxes.rows)
         fine = np.maximum(rows * self.noise.rate(boxes.left) / _GRAIN, 1.0) ** (2 * d / (2 + d))
-        most = np.maximum(_CELLS_PER_GROUP * n_clusters * rows / n_rows, _LEAST_CELLS)
+        least = _LEAST_CELLS if d <= FEW_COLUMNS else _LEAST_CELLS_MORE
+        most = np.maximum(_CELLS_PER_GROUP * n_clusters * rows / n_rows, least)
         levels = np.rint(np.log2(np.minimum(fine, most))).astype(np.int64)
         return np.clip(levels, 0, np.minimum(_MOST_CELL_LEVELS, self.depth - boxes.levels))
 
