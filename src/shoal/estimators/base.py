@@ -32,7 +32,8 @@ def say_exact_once() -> None:
         _said_exact = True  # by hand, as scikit-learn's searches make Python forget what was warned of
         warnings.warn(
             "score is computed exactly from the rows, so choosing by it (GridSearchCV, cross_val_score) is "
-            'covered by no certificate: choose with n_clusters="auto", or on a released synopsis',
+            'covered by no certificate: choose with n_clusters="auto", on a released synopsis, or with '
+            "PrivateSearchCV",
             ExactScore,
             stacklevel=3,
         )
