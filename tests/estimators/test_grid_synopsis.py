@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from changes import change_is_found
 from shoal import Accountant, GridKMeans, GridSynopsis, verify
 from shoal.algorithms.grid import MOST_DENSE_CELLS, GridSketch
-from shoal.errors import InvalidInput, InvalidRelease, MostlyNoise
+from shoal.errors import InvalidInput, MostlyNoise
 from shoal.queries.gate.codec import digest
 from shoal.release import SynopsisRelease
 
@@ -197,16 +198,7 @@ def test_estimated_bounds_replay(X, tmp_path):
     ],
 )
 def test_a_changed_file_is_found(sparse, tmp_path, name, old, new):
-    sparse.save(tmp_path / "out")
-    path = tmp_path / "out" / name
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new))
-    found = verify(tmp_path / "out")
-    assert f"file {name}" in found.failed
-    assert len(found.failed) > 1  # what it says is wrong too, not the hash alone
-    with pytest.raises(InvalidRelease, match=name):
-        SynopsisRelease.load(tmp_path / "out")
+    change_is_found(sparse, tmp_path / "out", name, old, new)
 
 
 def test_it_is_an_estimator(X):
