@@ -50,7 +50,7 @@ def test_two_months_with_one_budget(table, ledger, tmp_path):
     assert load(tmp_path / "april").certificate.unit.startswith("one person (column 'user_id')")
     assert "4 of 4 epsilon" in shoal("budget", "list", "--ledger", ledger).stdout
     refused = shoal("fit", table, *FIT, *drawn, "--out", tmp_path / "may", code=3)
-    assert "too much" in refused.stderr
+    assert "too much. Ask for less, or look at `shoal budget history trips`" in refused.stderr
     assert not (tmp_path / "may").exists()
     shown = shoal("budget", "show", "trips", "--ledger", ledger).stdout
     assert "one person (column 'user_id') added or removed" in shown

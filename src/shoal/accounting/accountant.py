@@ -241,6 +241,8 @@ class Accountant:
         if self._frozen is not None:
             raise BudgetExceeded(self._frozen)
 
+    _history = ".charges"
+
     def _check_currency(self, budget: Budget) -> None:
         if budget.currency == "rho" and isinstance(self.budget, Pure):
             raise InvalidBudget(
@@ -257,7 +259,8 @@ class Accountant:
             left, total, currency = self.left_for(delta), self.budget.epsilon, "epsilon"
         return (
             f"{label} asks for {budget.describe()}; {show(left)} of {show(total)} {currency} is left for "
-            f"it: {show(asked - left)} too much. Ask for less, or look at .charges to see where it went"
+            f"it: {show(asked - left)} too much. Ask for less, or look at {self._history} to see where it "
+            "went"
         )
 
     @property

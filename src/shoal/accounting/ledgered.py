@@ -59,6 +59,7 @@ class LedgerAccountant(Accountant):
     ) -> None:
         self._store, self._dataset = store, dataset
         self._given = part, resume
+        self._history = f"`shoal budget history {dataset}`"
         self._lock = threading.RLock()
         self._frozen = None
         self._book = Book(dataset)
