@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # the same names as in `__all__`, for type checkers; a test c
         ConvergentKMeans,
         CoresetKMeans,
         DPLloyd,
+        EvenGroups,
         Explanation,
         GeneticKMeans,
         GridKMeans,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:  # the same names as in `__all__`, for type checkers; a test c
         LSHTreeKMeans,
         MaskedGridSynopsis,
         MergingKMeans,
+        Plan,
         PrivateBounds,
         PrivateCoreset,
         PrivatePCA,
@@ -43,6 +45,7 @@ if TYPE_CHECKING:  # the same names as in `__all__`, for type checkers; a test c
         SwapLloyd,
         TreeKMeans,
         explain,
+        plan,
     )
     from shoal.release import (
         Certificate,
@@ -66,6 +69,7 @@ __all__ = [
     "CoresetKMeans",
     "CoresetRelease",
     "DPLloyd",
+    "EvenGroups",
     "Explanation",
     "FileTable",
     "GeneticKMeans",
@@ -79,6 +83,7 @@ __all__ = [
     "LSHTreeKMeans",
     "MaskedGridSynopsis",
     "MergingKMeans",
+    "Plan",
     "PrivTreeSynopsis",
     "PrivateBounds",
     "PrivateCoreset",
@@ -98,6 +103,7 @@ __all__ = [
     "compare",
     "explain",
     "load",
+    "plan",
     "sign",
     "verify",
 ]

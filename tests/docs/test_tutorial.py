@@ -23,6 +23,7 @@ BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
         ("how-to/columns.md", 1),
         ("how-to/releases.md", 4),
         ("how-to/streams.md", 1),
+        ("how-to/plan.md", 1),
     ],
 )
 def test_page_runs(page, least, tmp_path, monkeypatch):

@@ -14,6 +14,7 @@ from shoal.reporting.console import EXIT_CODES
 _COMMANDS = {
     "fit": ("shoal.cli.fit:fit", "Find the groups of a table, privately, and write a release."),
     "explain": ("shoal.cli.explain:explain", "Say what a fit would spend and how accurate it should be."),
+    "plan": ("shoal.cli.plan:plan", "Say which epsilon, and how many rows, a wanted accuracy needs."),
     "show": ("shoal.cli.show:show", "Show a release."),
     "verify": ("shoal.cli.show:verify", "Check that a release is whole and its charges add up."),
     "plot": ("shoal.cli.plot:plot", "Draw the groups of a release."),

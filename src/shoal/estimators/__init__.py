@@ -13,6 +13,7 @@ from shoal.estimators.lsh_tree import LSHTreeKMeans
 from shoal.estimators.medians import KMedians
 from shoal.estimators.merging import MergingKMeans
 from shoal.estimators.pca import PrivatePCA
+from shoal.estimators.planning import EvenGroups, Plan, plan
 from shoal.estimators.profile import GroupProfile
 from shoal.estimators.projected import ProjectedKMeans
 from shoal.estimators.sample_aggregate import SampleAggregateKMeans
@@ -25,6 +26,7 @@ __all__ = [
     "ConvergentKMeans",
     "CoresetKMeans",
     "DPLloyd",
+    "EvenGroups",
     "Explanation",
     "GeneticKMeans",
     "GridKMeans",
@@ -37,6 +39,7 @@ __all__ = [
     "LSHTreeKMeans",
     "MaskedGridSynopsis",
     "MergingKMeans",
+    "Plan",
     "PrivTreeSynopsis",
     "PrivateBounds",
     "PrivateCoreset",
@@ -49,4 +52,5 @@ __all__ = [
     "SwapLloyd",
     "TreeKMeans",
     "explain",
+    "plan",
 ]
