@@ -6,25 +6,16 @@ by bells of several widths, and held against what noise alone would reach.
 
 from __future__ import annotations
 
-import math
-import os
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
-from importlib.util import find_spec
-from typing import Any, TypeAlias, cast
 
 import numpy as np
 
 from shoal._typing import Array, Booleans, Integers
+from shoal.postprocess.bell_loops import ENDS, weighed_sums
 from shoal.postprocess.mixture import NoisyBoxes
 
 WIDTHS = (0.6, 1.2, 2.4)
 """Of the bells, in sides of a box: from a box and its neighbours to some forty boxes."""
-# A bell ends at three of its widths, where it has fallen to 1 %.
-_ENDS = 3.0
-
-Loop: TypeAlias = Callable[..., None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,10 +57,12 @@ def bell_sums(boxes: NoisyBoxes, levels: Integers, width: float, among: Booleans
     values, noise, fourth = np.zeros(n), np.zeros(n), np.zeros(n)
     middles = np.ascontiguousarray(boxes.middles[order])
     sides = np.ascontiguousarray(boxes.widths[order])
-    reach = _ENDS * width * sides[:, 0]
+    reach = ENDS * width * sides[:, 0]
     begin = np.searchsorted(middles[:, 0], middles[:, 0] - reach)
     end = np.searchsorted(middles[:, 0], middles[:, 0] + reach, side="right")
-    _loop()(middles, sides, counts, variances, levels[order], d - 1, width, begin, end, values, noise, fourth)
+    weighed_sums()(
+        middles, sides, counts, variances, levels[order], d - 1, width, begin, end, values, noise, fourth
+    )
     back = np.empty(n, np.int64)
     back[order] = np.arange(n)
     effective = np.where(fourth > 0, noise**2 / np.where(fourth > 0, fourth, 1.0), 1.0)
@@ -97,34 +90,3 @@ def laplace_sum_limit(n: Array, nats: float) -> Array:
     grid = np.geomspace(1.0, 4096.0, 60)
     limits = ((nats - grid[:, np.newaxis] * np.log1p(-(t**2))) / t).min(axis=1) / np.sqrt(2 * grid)
     return np.asarray(np.interp(n, grid, limits))
-
-
-@cache
-def _loop() -> Loop:
-    if os.environ.get("SHOAL_NO_NUMBA") == "1" or find_spec("numba") is None:
-        return _sums_loop
-    import numba
-
-    compiled: Any = numba.njit(nogil=True, cache=True)(_sums_loop)
-    return cast(Loop, compiled)
-
-
-def _sums_loop(  # type: ignore[no-untyped-def]
-    middles, sides, counts, variances, levels, span, width, begin, end, values, noise, fourth
-):
-    n, d = middles.shape
-    most = (_ENDS * width) ** 2
-    for i in range(n):
-        for j in range(begin[i], end[i]):
-            if variances[j] == 0.0 or abs(levels[i] - levels[j]) > span:
-                continue
-            t = 0.0
-            for a in range(d):
-                t += ((middles[i, a] - middles[j, a]) / sides[i, a]) ** 2
-                if t > most:
-                    break
-            if t <= most:
-                w = math.exp(-0.5 * t / (width * width))
-                values[i] += w * counts[j]
-                noise[i] += w * w * variances[j]
-                fourth[i] += (w * w * variances[j]) ** 2

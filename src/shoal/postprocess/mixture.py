@@ -9,29 +9,20 @@ a box is found between its neighbours' counts. All of it is arithmetic on releas
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
-from importlib.util import find_spec
-from typing import Any, TypeAlias, cast
 
 import numpy as np
 from scipy.special import ndtr
 
 from shoal._typing import Array, Booleans, Integers
+from shoal.postprocess.bell_loops import ASTRAY, TINY, one_pass
 
-# Rows stray from the model by this part of it, beyond their own scatter: groups are bells only roughly.
-_ASTRAY = 0.5
 # A bell puts nothing farther than this many standard deviations from its middle (6e-7 of a normal law).
 _REACH = 5.0
 # Steps of expectation and maximisation are this much longer than proven: noise makes the proven ones small.
 _STRIDE = 1.5
 # In one step no spread shrinks by more than this factor squared.
 _LEAST_SHRINK = 1e-3
-_TINY = 1e-12
-
-Pass: TypeAlias = Callable[..., None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,18 +149,18 @@ def fit_bells(
     widest = float(boxes.widths[:, 0].max())
     counts, places, expected = np.zeros(n), np.zeros((n, d)), np.zeros(n)
     gains, mass, first, second = np.zeros(k), np.zeros(k), np.zeros((k, d)), np.zeros((k, d))
-    one_pass = _one_pass()
+    fill = one_pass()
     for step in range(n_iter + 1):
         below, density, at = _tables(edges, means, spreads)
         begin = np.searchsorted(boxes.lower[order, 0], means[:, 0] - _REACH * spreads[:, 0] - widest)
         end = np.searchsorted(boxes.lower[order, 0], means[:, 0] + _REACH * spreads[:, 0])
-        one_pass(
+        fill(
             order, low, high, boxes.counts, boxes.variances, sure, begin, end, below, density, at, rows,
             means, spreads, expected, counts, places, gains, mass, first, second,
         )  # fmt: skip
         if step == n_iter:
             break
-        alive = mass > _TINY
+        alive = mass > TINY
         share = np.where(alive, mass, 1.0)[:, np.newaxis]
         shift = first / share
         scatter = np.maximum(second / share - shift**2, _LEAST_SHRINK)
@@ -177,12 +168,12 @@ def fit_bells(
         spreads = np.maximum(
             np.where(alive[:, np.newaxis], spreads * scatter ** (_STRIDE / 2), spreads), least_spread
         )
-        rows = np.where(alive, rows * (mass / np.maximum(rows, _TINY)) ** _STRIDE, 0.0)
-    stray = expected + (_ASTRAY * expected) ** 2
+        rows = np.where(alive, rows * (mass / np.maximum(rows, TINY)) ** _STRIDE, 0.0)
+    stray = expected + (ASTRAY * expected) ** 2
     stray = np.where(sure, np.maximum(stray, (boxes.counts - expected) ** 2 - boxes.variances), stray)
     trust = stray / (stray + boxes.variances)
     return Bells(means, spreads, rows), Denoised(
-        counts, np.where(expected[:, np.newaxis] > _TINY, places, boxes.middles), expected, trust, gains
+        counts, np.where(expected[:, np.newaxis] > TINY, places, boxes.middles), expected, trust, gains
     )
 
 
@@ -208,60 +199,3 @@ def _tables(edges: list[Array], means: Array, spreads: Array) -> tuple[Array, Ar
         density[a, : len(values)] = np.exp(-0.5 * t * t) / np.sqrt(2 * np.pi)
         at[a, : len(values)] = t * density[a, : len(values)]
     return below, density, at
-
-
-@cache
-def _one_pass() -> Pass:
-    """Return the pass over boxes: expected and denoised counts, and the moments of every bell's rows."""
-    if os.environ.get("SHOAL_NO_NUMBA") == "1" or find_spec("numba") is None:
-        return _pass_loop
-    import numba
-
-    compiled: Any = numba.njit(nogil=True, cache=True)(_pass_loop)
-    return cast(Pass, compiled)
-
-
-def _pass_loop(  # type: ignore[no-untyped-def]
-    order, low, high, z, v, sure, begin, end, below, density, at, rows,
-    means, spreads, expected, counts, places, gains, mass, first, second,
-):  # fmt: skip
-    k, d = means.shape
-    expected[:] = 0.0
-    places[:] = 0.0
-    for j in range(k):  # what the bells put into every box
-        for i in order[begin[j] : end[j]]:
-            p = rows[j]
-            for a in range(d):
-                p *= below[a, high[i, a], j] - below[a, low[i, a], j]
-            if p > _TINY:
-                expected[i] += p
-    for i in range(len(z)):
-        m = expected[i]
-        t = m + (_ASTRAY * m) ** 2
-        if sure[i]:
-            t = max(t, (z[i] - m) ** 2 - v[i])
-        n = m + (z[i] - m) * t / (t + v[i])
-        counts[i] = max(n, 0.0)
-    for j in range(k):  # what of the counts is whose
-        mass[j] = 0.0
-        gains[j] = 0.0
-        first[j] = 0.0
-        second[j] = 0.0
-        for i in order[begin[j] : end[j]]:
-            p = rows[j]
-            for a in range(d):
-                p *= below[a, high[i, a], j] - below[a, low[i, a], j]
-            if p <= _TINY:
-                continue
-            r = z[i] - expected[i]
-            gains[j] += (abs(r + p) - abs(r)) * np.sqrt(2.0 / v[i])
-            part = p / expected[i]
-            g = counts[i] * part
-            mass[j] += g
-            for a in range(d):
-                lo, hi = low[i, a], high[i, a]
-                inside = below[a, hi, j] - below[a, lo, j]
-                away = (density[a, lo, j] - density[a, hi, j]) / inside
-                first[j, a] += g * away
-                second[j, a] += g * (1.0 + (at[a, lo, j] - at[a, hi, j]) / inside)
-                places[i, a] += part * (means[j, a] + spreads[j, a] * away)

@@ -1,0 +1,156 @@
+"""Passes over noisy boxes and bells, compiled where numba is present; their NumPy twins add in another order.
+
+They see released values only, so nothing private hangs on their last bit. But a release is replayed to
+verify it, perhaps on another machine, so there is no "fast math".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import TypeAlias
+
+import numpy as np
+
+from shoal.postprocess.lloyd_loops import compiled
+
+Loop: TypeAlias = Callable[..., None]
+
+TINY = 1e-12
+"""Fewer rows than this are none."""
+ASTRAY = 0.5
+"""Rows stray from the model by this part of it, beyond their own scatter: groups are bells only roughly."""
+ENDS = 3.0
+"""A weight ends at three widths of its bell, where it has fallen to 1 %."""
+
+
+@cache
+def one_pass() -> Loop:
+    """Return the pass over boxes: expected and denoised counts, and the moments of every bell's rows."""
+    return compiled(_pass_loop, _pass_numpy)
+
+
+@cache
+def weighed_sums() -> Loop:
+    """Return the pass that sums counts, and the variances of their noise, around every box."""
+    return compiled(_sums_loop, _sums_numpy)
+
+
+def _pass_loop(  # type: ignore[no-untyped-def]
+    order, low, high, z, v, sure, begin, end, below, density, at, rows,
+    means, spreads, expected, counts, places, gains, mass, first, second,
+):  # fmt: skip
+    k, d = means.shape
+    expected[:] = 0.0
+    places[:] = 0.0
+    for j in range(k):  # what the bells put into every box
+        for i in order[begin[j] : end[j]]:
+            p = rows[j]
+            for a in range(d):
+                p *= below[a, high[i, a], j] - below[a, low[i, a], j]
+            if p > TINY:
+                expected[i] += p
+    for i in range(len(z)):
+        m = expected[i]
+        t = m + (ASTRAY * m) ** 2
+        if sure[i]:
+            t = max(t, (z[i] - m) ** 2 - v[i])
+        n = m + (z[i] - m) * t / (t + v[i])
+        counts[i] = max(n, 0.0)
+    for j in range(k):  # what of the counts is whose
+        mass[j] = 0.0
+        gains[j] = 0.0
+        first[j] = 0.0
+        second[j] = 0.0
+        for i in order[begin[j] : end[j]]:
+            p = rows[j]
+            for a in range(d):
+                p *= below[a, high[i, a], j] - below[a, low[i, a], j]
+            if p <= TINY:
+                continue
+            r = z[i] - expected[i]
+            gains[j] += (abs(r + p) - abs(r)) * np.sqrt(2.0 / v[i])
+            part = p / expected[i]
+            g = counts[i] * part
+            mass[j] += g
+            for a in range(d):
+                lo, hi = low[i, a], high[i, a]
+                inside = below[a, hi, j] - below[a, lo, j]
+                away = (density[a, lo, j] - density[a, hi, j]) / inside
+                first[j, a] += g * away
+                second[j, a] += g * (1.0 + (at[a, lo, j] - at[a, hi, j]) / inside)
+                places[i, a] += part * (means[j, a] + spreads[j, a] * away)
+
+
+def _pass_numpy(  # type: ignore[no-untyped-def]
+    order, low, high, z, v, sure, begin, end, below, density, at, rows,
+    means, spreads, expected, counts, places, gains, mass, first, second,
+):  # fmt: skip
+    k, d = means.shape
+    expected[:] = 0.0
+    places[:] = 0.0
+    put = []
+    for j in range(k):
+        boxes = order[begin[j] : end[j]]
+        inside = np.array([below[a, high[boxes, a], j] - below[a, low[boxes, a], j] for a in range(d)])
+        p = rows[j] * inside[0]
+        for one in inside[1:]:
+            p = p * one
+        held = p > TINY
+        put.append((boxes[held], p[held], inside[:, held]))
+        expected[boxes[held]] += p[held]
+    stray = expected + (ASTRAY * expected) ** 2
+    stray = np.where(sure, np.maximum(stray, (z - expected) ** 2 - v), stray)
+    counts[:] = np.maximum(expected + (z - expected) * stray / (stray + v), 0.0)
+    for j, (boxes, p, inside) in enumerate(put):
+        r = z[boxes] - expected[boxes]
+        gains[j] = ((np.abs(r + p) - np.abs(r)) * np.sqrt(2.0 / v[boxes])).sum()
+        part = p / expected[boxes]
+        g = counts[boxes] * part
+        mass[j] = g.sum()
+        for a in range(d):
+            lo, hi = low[boxes, a], high[boxes, a]
+            away = (density[a, lo, j] - density[a, hi, j]) / inside[a]
+            first[j, a] = (g * away).sum()
+            second[j, a] = (g * (1.0 + (at[a, lo, j] - at[a, hi, j]) / inside[a])).sum()
+            places[boxes, a] += part * (means[j, a] + spreads[j, a] * away)
+
+
+def _sums_loop(  # type: ignore[no-untyped-def]
+    middles, sides, counts, variances, levels, span, width, begin, end, values, noise, fourth
+):
+    n, d = middles.shape
+    most = (ENDS * width) ** 2
+    for i in range(n):
+        for j in range(begin[i], end[i]):
+            if variances[j] == 0.0 or abs(levels[i] - levels[j]) > span:
+                continue
+            t = 0.0
+            for a in range(d):
+                t += ((middles[i, a] - middles[j, a]) / sides[i, a]) ** 2
+                if t > most:
+                    break
+            if t <= most:
+                w = math.exp(-0.5 * t / (width * width))
+                values[i] += w * counts[j]
+                noise[i] += w * w * variances[j]
+                fourth[i] += (w * w * variances[j]) ** 2
+
+
+def _sums_numpy(  # type: ignore[no-untyped-def]
+    middles, sides, counts, variances, levels, span, width, begin, end, values, noise, fourth
+):
+    n, d = middles.shape
+    most = (ENDS * width) ** 2
+    for i in range(n):
+        near = slice(begin[i], end[i])
+        t = ((middles[i, 0] - middles[near, 0]) / sides[i, 0]) ** 2
+        for a in range(1, d):
+            t += ((middles[i, a] - middles[near, a]) / sides[i, a]) ** 2
+        says = (variances[near] != 0.0) & (np.abs(levels[i] - levels[near]) <= span) & (t <= most)
+        w = np.exp(-0.5 * t[says] / (width * width))
+        spread = w * w * variances[near][says]
+        values[i] = w @ counts[near][says]
+        noise[i] = spread.sum()
+        fourth[i] = spread @ spread

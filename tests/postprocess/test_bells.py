@@ -1,0 +1,101 @@
+"""Bell-shaped sums: noise alone seldom passes their limit, groups spread over many boxes do."""
+
+import numpy as np
+import pytest
+
+from shoal.postprocess import bell_loops
+from shoal.postprocess.bells import WIDTHS, bell_sums, laplace_sum_limit
+from shoal.postprocess.mixture import NoisyBoxes
+
+SIDE = 24
+
+
+def noise_boxes(rng):
+    edges = np.linspace(-1, 1, SIDE + 1)
+    lower = np.stack(np.meshgrid(edges[:-1], edges[:-1], indexing="ij"), axis=-1).reshape(-1, 2)
+    counts = rng.laplace(0, 10.0, SIDE**2)
+    return NoisyBoxes(lower, lower + 2 / SIDE, counts, np.full(SIDE**2, 200.0))
+
+
+def alarms(boxes, false_alarms):
+    """Return the boxes that stand out, alone or with those around them."""
+    nats = np.log(SIDE**2 * (1 + len(WIDTHS)) / false_alarms)
+    levels = np.full(SIDE**2, 9)
+    out = boxes.counts > laplace_sum_limit(np.ones(SIDE**2), nats) * np.sqrt(boxes.variances)
+    for width in WIDTHS:
+        sums = bell_sums(boxes, levels, width)
+        out |= sums.values > laplace_sum_limit(sums.boxes, nats) * sums.sds
+    return out
+
+
+def test_noise_alone_stands_out_no_more_often_than_the_named_rate():
+    rng = np.random.default_rng(0)
+    runs = [alarms(noise_boxes(rng), 0.5).any() for _ in range(40)]
+    # At most half an alarm a run, so at most half of the runs; Chernoff's bound leaves it well below.
+    assert np.mean(runs) <= 0.5
+    assert np.mean(runs) > 0.01  # the limit is no more cautious than it says by a factor of 50
+
+
+def test_a_group_that_stands_out_of_no_box_stands_out_of_several():
+    rng = np.random.default_rng(3)
+    found, single = 0, 0
+    for _ in range(10):
+        boxes = noise_boxes(rng)
+        away = ((boxes.middles - 0.3) ** 2).sum(axis=1)
+        boxes.counts[:] += 40 * np.exp(-away / (2 * 0.15**2))
+        out = alarms(boxes, 0.05)
+        found += bool(out[np.argsort(away)[:9]].any())
+        nats = np.log(SIDE**2 * 4 / 0.05)
+        single += bool((boxes.counts > laplace_sum_limit(np.ones(1), nats) * 200**0.5).any())
+        assert not out[away > 1.0].any()
+    assert found == 10
+    assert single <= 5
+
+
+@pytest.mark.parametrize("n", [1, 4, 30])
+def test_a_sum_of_noise_passes_the_limit_as_seldom_as_it_says(n):
+    rng = np.random.default_rng(n)
+    sums = rng.laplace(0, 1, (200_000, n)).sum(axis=1) / np.sqrt(2 * n)
+    for nats in (2.0, 5.0):
+        passing = np.mean(sums > laplace_sum_limit(np.array([float(n)]), nats))
+        assert passing <= np.exp(-nats)
+        assert passing > np.exp(-nats) / 50  # Chernoff is cautious, but not by more
+
+
+def sums_of(loop, seed, d):
+    rng = np.random.default_rng(seed)
+    n = 150
+    middles = rng.uniform(-1, 1, (n, d))
+    middles = middles[np.argsort(middles[:, 0])]
+    levels = rng.integers(3, 9, n)
+    sides = np.repeat(0.5 ** (levels / d)[:, np.newaxis], d, axis=1)
+    variances = np.where(rng.random(n) < 0.2, 0.0, rng.uniform(1, 9, n))
+    counts = np.where(variances > 0, rng.normal(0, 5, n), 0.0)
+    reach = 3.0 * 0.6 * sides[:, 0]
+    begin = np.searchsorted(middles[:, 0], middles[:, 0] - reach)
+    end = np.searchsorted(middles[:, 0], middles[:, 0] + reach, side="right")
+    filled = [np.zeros(n) for _ in range(3)]
+    loop(middles, sides, counts, variances, levels, d - 1, 0.6, begin, end, *filled)
+    return filled
+
+
+@pytest.mark.parametrize(("seed", "d"), [(0, 1), (1, 2), (2, 4)])
+def test_the_compiled_sums_their_loop_and_their_numpy_twin_agree(seed, d):
+    plain = sums_of(bell_loops._sums_loop, seed, d)
+    for other in (bell_loops.weighed_sums(), bell_loops._sums_numpy):
+        for one, two in zip(plain, sums_of(other, seed, d), strict=True):
+            assert two == pytest.approx(one, rel=1e-9, abs=1e-9)
+    assert (plain[1] > 0).any()
+
+
+def test_sums_are_those_of_the_boxes_within_three_widths():
+    boxes = noise_boxes(np.random.default_rng(5))
+    among = np.random.default_rng(6).random(SIDE**2) < 0.7
+    levels = np.random.default_rng(7).integers(8, 11, SIDE**2)
+    found = bell_sums(boxes, levels, 1.2, among)
+    for i in (0, 17, 300, SIDE**2 - 1):
+        t2 = (((boxes.middles[i] - boxes.middles) / (2 / SIDE)) ** 2).sum(axis=1)
+        weights = np.exp(-t2 / (2 * 1.2**2)) * (t2 <= 3.6**2 + 1e-9)
+        weights = weights * among * (np.abs(levels - levels[i]) <= 1)
+        assert found.values[i] == pytest.approx(weights @ boxes.counts)
+        assert found.sds[i] == pytest.approx(np.sqrt(weights**2 @ boxes.variances))
