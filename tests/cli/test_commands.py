@@ -88,7 +88,7 @@ def test_json_is_for_machines(trips, tmp_path):
     fitted = json.loads(shoal("fit", *args, "--out", out, "--json").stdout)
     assert len(fitted["groups"]) == 2
     assert set(fitted["groups"][0]["centre"]) == {"lon", "lat"}
-    assert fitted["spent"] == pytest.approx(1.0, rel=1e-4)
+    assert 0.99 < fitted["spent"] <= 1.0  # shares that it does not need are left
     plan = json.loads(shoal("explain", *args, "--rows", "1e6", "--json").stdout)
     assert plan["mostly_noise"] is False
     assert json.loads(shoal("verify", out, "--json").stdout)["ok"] is True
@@ -120,7 +120,7 @@ def test_a_synopsis_is_released_once_and_asked_for_free(kind, trips, tmp_path, m
     monkeypatch.setattr(LiveCurator, "_ask", lambda *_: pytest.fail("asked the rows"))
     for k in (2, 3):
         assert len(json.loads(shoal("ask", out, "--k", k, "--json").stdout)["groups"]) == k
-    assert "Groups found on the released counts" in shoal("ask", out, "--k", 3).output
+    assert "3 groups found on the released counts" in shoal("ask", out, "--k", 3).output
     found = json.loads(shoal("ask", out, "--box", "lon=-73.9:-73.7", "--json").stdout)
     # A group's rows spill over the edge of the box by a few per cent, which no error of the noise covers.
     assert abs(found["rows"] - 3000) < 300

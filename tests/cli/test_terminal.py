@@ -100,7 +100,7 @@ def test_a_terminal_that_knows_ascii_alone(release):
         ("shoal fit t --algorithm l", {"lloyd", "lsh-tree"}),
         ("shoal fit t --missing d", {"drop"}),
         ("shoal fit t --scaling e", {"earth"}),
-        ("shoal pl", {"plot"}),
+        ("shoal pl", {"plan", "plot"}),
     ],
 )
 def test_a_shell_completes_values(words, wanted):

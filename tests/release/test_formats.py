@@ -46,8 +46,8 @@ def test_every_format_is_read_and_gives_what_was_written(path, tmp_path):
 @pytest.mark.parametrize("path", FOLDERS, ids=lambda path: f"{path.parent.name}-{path.name}")
 def test_every_format_verifies(path):
     verdict = shoal.verify(path)
-    if (path.parent.name, path.name) == ("1", "auto"):
-        # The flagship of that day went another way: its release reads and adds up, but cannot be run again.
+    if path.name == "auto" and int(path.parent.name) < FORMAT:
+        # The flagship of those days went another way: its release reads and adds up, but cannot be run again.
         assert verdict.failed == ("replay",)
     else:
         assert verdict.ok, str(verdict)
