@@ -67,6 +67,7 @@ def test_it_finds_many_groups_in_many_columns(behind_gate, delta, ratio):
     assert found.sizes.sum() == pytest.approx(20_000, rel=0.2)
 
 
+@pytest.mark.slow
 def test_the_tree_alone_has_honest_errors(behind_gate):
     # Two far groups: the spread of a centre over many runs is what is said of it.
     X = np.repeat([[-0.5] * 3, [0.5] * 3], 1000, axis=0)

@@ -88,6 +88,7 @@ def test_synopses_and_steps_lose_no_more_than_they_are_charged(other, neighbours
     assert found.passed, found.detail
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("other", OTHERS)
 def test_synopses_and_steps_pass_every_other_audit(other):
     subject = Subject(other, 1.0, {}, seed=0)

@@ -29,6 +29,7 @@ def test_a_verdict_with_both_numbers():
     assert "claimed 1" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["PrivateScaler", "pca", "bounds", "GridSynopsis", "privtree-synopsis"])
 def test_steps_and_synopses_by_name_or_class(name):
     done = call(name, *QUICK, "--json")
@@ -39,6 +40,7 @@ def test_steps_and_synopses_by_name_or_class(name):
     }
 
 
+@pytest.mark.slow
 def test_what_it_could_have_shown_is_said_before_and_after():
     done = call("lloyd", *QUICK[:1], "60", *QUICK[2:])
     most = f"{epsilon_resolved(60, 0.999):.2f}"

@@ -116,6 +116,7 @@ def test_interrupted_it_goes_on(path):
     assert seen.told == [(80, 1), "b", "c"]
 
 
+@pytest.mark.slow
 def test_a_second_audit_makes_no_runs_and_reports_the_same(path, monkeypatch):
     monkeypatch.setattr("shoal.audit.suite.noise_jobs", lambda epsilon, hurry: ())  # which takes longest
     how = {"algorithms": ["lloyd"], "epsilons": [1.0], "runs": 20, "canaries": ["empty"], "processes": 1}

@@ -65,6 +65,7 @@ def test_columns_of_any_kind_are_counted_once(people):
     assert found["sure"]["missing"] == pytest.approx(0.0, abs=0.02)
 
 
+@pytest.mark.slow
 def test_the_noise_is_what_is_stated(people):
     model = DPLloyd(1, epsilon=1.0, bounds=ENDS, count_clipped=True, max_iter=1)
     shares = [

@@ -80,6 +80,7 @@ def test_joint_law(rate, dimension, extras, assert_counts):
     assert_counts(counts, np.append(law, 1 - law.sum()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rate", "dimension", "extras"), TINY, ids=str)
 def test_law_of_the_size(rate, dimension, extras, assert_law):
     core = cylinder_core(rate, dimension, extras)

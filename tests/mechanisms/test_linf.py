@@ -202,6 +202,7 @@ def test_draws_have_the_stated_variance(rate, dimension):
     assert abs(squares.mean() - linf_variance(rate, dimension)) < 4.5 * error
 
 
+@pytest.mark.slow
 def test_blocks_do_not_change_the_law(monkeypatch, assert_counts):
     monkeypatch.setattr("shoal.mechanisms.linf.BLOCK", 7)
     draws = linf_noise(SeededEntropy(0), Fraction(1), 1500, 2)

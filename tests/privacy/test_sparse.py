@@ -74,6 +74,7 @@ def test_kept_cells_come_in_an_order_that_tells_nothing():
         assert (np.diff(cells) > 0).all()
 
 
+@pytest.mark.slow
 def test_cells_are_kept_independently(both):
     filtered, direct = both
     assert homogeneous((filtered > 0).sum(axis=1), (direct > 0).sum(axis=1)) > 1e-5

@@ -278,6 +278,7 @@ def csv_rows(path, text_lines, end="\n", trailing=True, **how):
     return encoded(FileTable(path, ["x", "hue"], **how).using(**ROLES))
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.sampled_from(LINES), max_size=8),
@@ -335,6 +336,7 @@ def series(values, kind):
     return nw.from_native(pa.chunked_array([pa.array(values, kind)]), series_only=True)
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(
     st.lists(written, max_size=20),
