@@ -138,7 +138,7 @@ def test_names_are_shown_once_one_of_them_matched(trips):
 def test_a_row_one_with_equal_cells_is_not_shown(tmp_path):
     (tmp_path / "t.csv").write_text("31,31,47\n1,2,3\n")
     message = refused(InvalidFile, "names none", tmp_path / "t.csv", bounds={"age": (0, 99)})
-    assert "31" not in message
+    assert "31" not in message.replace(str(tmp_path), "")
     assert FileTable(tmp_path / "t.csv", [None, None, "age"], header=False).names == ("age",)
 
 
