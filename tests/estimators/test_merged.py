@@ -18,7 +18,7 @@ def model():
     # One group, six centres, much noise: now and then some of them become one, and not all.
     X = np.random.default_rng(0).normal(0, 0.05, (1500, 2))
     for seed in range(40):
-        found = KMeans(6, epsilon=0.15, bounds=(-1, 1), n_starts=4, random_state=seed)
+        found = TreeKMeans(6, epsilon=0.05, bounds=(-1, 1), n_starts=4, random_state=seed)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MostlyNoise)
             found.fit(X)

@@ -53,6 +53,8 @@ class Believed:
         Of rows around their place.
     noise : ndarray of shape (n,)
         Variance of the noise that is left in each weight.
+    counted : ndarray of shape (n,)
+        Variance of the noise of each box's own count: for errors that are stated.
     bells : Bells
         What they are drawn from.
     total : float
@@ -63,6 +65,7 @@ class Believed:
     weights: Array
     variances: Array
     noise: Array
+    counted: Array
     bells: Bells
     total: float
 
@@ -145,6 +148,7 @@ def believed(seen: Look, n_clusters: int, rng: np.random.Generator, at_least: in
         weights=weights[held],
         variances=inside[held],
         noise=(boxes.variances * denoised.trust**2)[held],
+        counted=boxes.variances[held],
         bells=bells,
         total=max(seen.total, 1.0),
     )

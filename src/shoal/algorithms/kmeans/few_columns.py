@@ -99,12 +99,15 @@ def find(
 def from_look(shown: Believed, centres: Array, column_scale: Array) -> RoundResult:
     """Return centres as the look alone gives them, with the errors that its noise gives them."""
     scale = np.where(column_scale > 0, column_scale, 1.0)
-    sizes, noise = shown.sizes(centres)
+    stated = replace(shown, noise=shown.counted)
+    sizes, noise = stated.sizes(centres)
     # Of the group that a row is in: a median would be that of groups that hardly have any.
     size_sd = math.sqrt(float((sizes * noise).sum() / max(float(sizes.sum()), 1e-9)))
     # Nothing is known of a centre without rows.
-    variances = np.where((sizes > 0)[:, np.newaxis], centre_noise(shown, centres) / scale**2, np.inf)
-    return RoundResult(centres / scale, sizes, variances, variances, size_sd, CAUTIOUS_RADIUS * size_sd)
+    held = (sizes > 0)[:, np.newaxis]
+    variances = np.where(held, centre_noise(stated, centres) / scale**2, np.inf)
+    left = np.where(held, centre_noise(shown, centres) / scale**2, np.inf)
+    return RoundResult(centres / scale, sizes, variances, left, size_sd, CAUTIOUS_RADIUS * size_sd)
 
 
 def centre_noise(shown: Believed, centres: Array) -> Array:

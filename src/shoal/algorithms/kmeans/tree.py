@@ -211,12 +211,16 @@ def to_clustering(curator: Curator, found: RoundResult, rows: RowCount, n_iter: 
     sums = group_sums(merged_into, weights[:, np.newaxis] * found.centres, len(weights))
     noise = group_sums(merged_into, weights[:, np.newaxis] ** 2 * found.variances, len(weights))
     rows = rows.capped_by(curator, found.counts.sum(), found.count_sd * math.sqrt(len(weights)))
-    if lost := len(weights) - len(np.unique(merged_into)):
+    centres, spread = Voronoi(sums[merged_into] / mass).centres, np.sqrt(noise[merged_into] / mass**2)
+    # Centres that came to lie on one point are one as well: of few boxes k-means has no more places.
+    _, first, which = np.unique(centres, axis=0, return_index=True, return_inverse=True)
+    merged_into = first[which.ravel()].astype(np.int64)
+    if lost := len(weights) - len(first):
         curator.note(f"{lost} of {len(weights)} groups made one with others: noise cannot tell them apart")
     return Clustering(
-        centres=Voronoi(sums[merged_into] / mass).centres,
+        centres=centres,
         sizes=found.counts,
-        centre_sd=np.sqrt(noise[merged_into] / mass**2),
+        centre_sd=spread,
         size_sd=found.count_sd,
         n_iter=n_iter,
         predicted_sd=found.typical_sd * len(weights) / rows.at_least,
