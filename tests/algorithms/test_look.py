@@ -1,5 +1,6 @@
 """The look of KMeans: what each path spends, counts that agree, odd tables, wide boxes, small groups."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -185,6 +186,17 @@ def test_the_error_of_a_size_is_that_of_a_group_with_rows(behind_gate):
         errors.append((result.counts.max() - 3000) / result.count_sd)
         assert np.isinf(result.centre_variance[result.counts == 0]).all()
     assert np.sqrt(np.mean(np.square(errors))) < 2
+
+
+def test_counts_that_are_nothing_but_noise_still_give_places(behind_gate):
+    curator = behind_gate(np.zeros((0, 2)))
+    seen = look(curator, RowCount(1.0, 1.0, 5.0), 3, Fraction(1))
+    empty = replace(seen, boxes=replace(seen.boxes, counts=-np.ones(len(seen.levels))), total=-9.0)
+    for at_least in (1, 3):
+        shown = believed(empty, 3, np.random.default_rng(0), at_least)
+        assert len(shown.weights) > 0
+        assert (shown.weights > 0).all()
+        assert np.isfinite(shown.kmeans(3, np.random.default_rng(0)).centres).all()
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from contextlib import closing
 
 import numpy as np
 import pyarrow as pa
@@ -86,7 +87,7 @@ def test_a_fit_that_was_interrupted_says_how_to_go_on(table, ledger, tmp_path, m
 
 def test_verify_fails_where_a_certificate_is_contradicted(table, ledger, tmp_path):
     shoal("fit", table, *FIT, "--ledger", ledger, "--dataset", "trips", "--out", tmp_path / "out")
-    with sqlite3.connect(ledger) as connection:
+    with closing(sqlite3.connect(ledger)) as connection, connection:
         connection.execute("DROP TRIGGER shoal_no_delete")
         connection.execute("DELETE FROM shoal_records WHERE number > 4")
         connection.execute(

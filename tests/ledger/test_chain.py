@@ -3,6 +3,7 @@
 import json
 import shutil
 import sqlite3
+from contextlib import closing
 from fractions import Fraction
 
 import pytest
@@ -33,7 +34,7 @@ def found(path, claims=()):
 
 def tamper(path, *commands):
     """Change a ledger behind Shoal's back."""
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         for name in ("shoal_no_update", "shoal_no_delete"):
             connection.execute(f"DROP TRIGGER IF EXISTS {name}")
         for command in commands:
@@ -49,7 +50,7 @@ def test_a_ledger_that_nobody_touched_is_verified(url):
 
 def test_records_cannot_be_changed_or_removed_by_a_slip(path, trips):
     spend(trips)
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         for command in ("UPDATE shoal_records SET time = ''", "DELETE FROM shoal_records"):
             with pytest.raises(sqlite3.IntegrityError, match="appended to, never changed"):
                 connection.execute(command)
@@ -287,7 +288,7 @@ def test_what_is_no_ledger_is_told_from_one(tmp_path):
     file.write_text("not a database, but long enough to be taken for one " * 40)
     with pytest.raises(InvalidLedger, match="no SQLite file"):
         Accountant.open(str(file), "trips")
-    with sqlite3.connect(tmp_path / "other.db") as connection:
+    with closing(sqlite3.connect(tmp_path / "other.db")) as connection, connection:
         connection.execute("CREATE TABLE things (x TEXT)")
     connection.close()
     with pytest.raises(InvalidLedger, match="is not a ledger"):

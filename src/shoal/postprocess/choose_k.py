@@ -18,8 +18,9 @@ from shoal.postprocess.evidence import HALF_A_CELL, noise_floor
 from shoal.postprocess.nearest import nearest_centre
 from shoal.postprocess.weighted_kmeans import weighted_kmeans
 
-# A larger number has to save this much, in nats a row: even rows save a few hundredths by hexagonal groups.
-_MARGIN = 0.1
+# A larger number has to save this much, in nats per row and column, and as much as in two columns at least:
+# even rows save a few hundredths by hexagonal groups, and boxes of many columns say less where rows are.
+_MARGIN = 0.05
 # Where points that stand out were picked, some do by chance: the far end of the weight has no say.
 _TRIM = 0.05
 # A group has to weigh this many times what the noise of any one point reaches: it has many of them, and
@@ -148,7 +149,7 @@ def cost_curve(
         cost[i], noise[i] = weights @ squares / mass, sd * float(np.linalg.norm(squares)) / mass
         if i == 0 or not light.any():
             length[i] = _length(offsets, around, squares, np.maximum(weights, 0.0), labels, trim)
-    near = np.flatnonzero(length <= length.min() + _MARGIN)
+    near = np.flatnonzero(length <= length.min() + _MARGIN * max(2, places.shape[1]))
     return CostCurve(cost, noise, length, int(near[0]) + 1 if len(near) else 1)
 
 

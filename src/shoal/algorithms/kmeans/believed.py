@@ -31,6 +31,8 @@ _NEAR, _THRESHOLDS, _MASS, _ENOUGH = 1.0, (1.5, 1.0, 0.5, 0.25), 0.7, 0.2
 _PAYS = 0.75
 # Steps and turns of the fit, and the least spread of a bell, in sides of the smallest believed box.
 _STEPS, _TURNS, _NARROWEST = 25, 3, 0.1
+# Rows of a box whose count is negative, where all boxes may be noise: k-means needs some weight.
+_SOME = 1e-6
 # The most bells that are added in a turn, or as many as there are groups.
 _ADDED = 16
 # Spreads of a group count as much as all groups' where it has this part of an even group's rows.
@@ -142,6 +144,8 @@ def believed(seen: Look, n_clusters: int, rng: np.random.Generator, at_least: in
     trusted = np.where(sure, 1.0, surely.expected / np.maximum(denoised.expected, 1e-12))
     weights = denoised.counts * np.clip(trusted, 0.0, 1.0)
     held = weights > 0
+    if not held.any():
+        return _as_counted(seen, kept, middles, bells)
     inside = np.minimum(boxes.widths**2 / 12, (bells.spreads**2).max(axis=0))
     return Believed(
         places=denoised.places[held],
@@ -149,6 +153,20 @@ def believed(seen: Look, n_clusters: int, rng: np.random.Generator, at_least: in
         variances=inside[held],
         noise=(boxes.variances * denoised.trust**2)[held],
         counted=boxes.variances[held],
+        bells=bells,
+        total=max(seen.total, 1.0),
+    )
+
+
+def _as_counted(seen: Look, kept: Booleans, middles: Array, bells: Bells) -> Believed:
+    """Return the boxes that stand out as they were counted: no bell could tell them from noise."""
+    boxes = seen.boxes
+    return Believed(
+        places=middles[kept],
+        weights=np.maximum(boxes.counts[kept], 0.0) + _SOME,
+        variances=boxes.widths[kept] ** 2 / 12,
+        noise=boxes.variances[kept],
+        counted=boxes.variances[kept],
         bells=bells,
         total=max(seen.total, 1.0),
     )

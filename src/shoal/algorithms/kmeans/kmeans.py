@@ -34,7 +34,7 @@ _LOOK_COLUMNS = 6
 CUT_COLUMNS = 15
 # Noise of a centre, in radii, were all groups alike, above which groups cannot be told apart: in as many
 # columns as a look is for, in more, and where not even a tree can be grown.
-_ONE_MEAN_LOOK, _ONE_MEAN, _ONE_MEAN_MANY = 3.0, 0.25, 0.05
+_ONE_MEAN_LOOK, _ONE_MEAN, _ONE_MEAN_MANY = 2.0, 0.25, 0.05
 # Below these cuts fit rows better than a tree: for any groups, for few.
 _CUTS, _CUTS_FEW, _FEW_GROUPS = 0.0035, 0.01, 4
 # Halves of every column still tell more than a tree above this, and have this share.
@@ -194,7 +194,7 @@ def most_noise(n_columns: int, pure: bool) -> float:
     Examples
     --------
     >>> most_noise(2, True), most_noise(5, True), most_noise(784, True), most_noise(784, False)
-    (3.0, 3.0, 0.05, 0.25)
+    (2.0, 2.0, 0.05, 0.25)
     """
     if n_columns <= _LOOK_COLUMNS:
         return _ONE_MEAN_LOOK
