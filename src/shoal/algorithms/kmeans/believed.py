@@ -59,8 +59,6 @@ class Believed:
         Variance of the noise of each box's own count: for errors that are stated.
     bells : Bells
         What they are drawn from.
-    total : float
-        Rows in all.
     """
 
     places: Array
@@ -69,14 +67,13 @@ class Believed:
     noise: Array
     counted: Array
     bells: Bells
-    total: float
 
     def kmeans(self, n_clusters: int, rng: np.random.Generator) -> WeightedClustering:
         """Find centres."""
         return zoomed_kmeans(self.places, self.weights, n_clusters, rng)
 
     def choose_k(self, n_boxes: int, max_clusters: int, rng: np.random.Generator) -> CostCurve:
-        """Choose the number of groups, of at most so many."""
+        """Choose the number of groups, at most `max_clusters`."""
         return cost_curve(
             self.places,
             self.variances,
@@ -154,7 +151,6 @@ def believed(seen: Look, n_clusters: int, rng: np.random.Generator, at_least: in
         noise=(boxes.variances * denoised.trust**2)[held],
         counted=boxes.variances[held],
         bells=bells,
-        total=max(seen.total, 1.0),
     )
 
 
@@ -168,7 +164,6 @@ def _as_counted(seen: Look, kept: Booleans, middles: Array, bells: Bells) -> Bel
         noise=boxes.variances[kept],
         counted=boxes.variances[kept],
         bells=bells,
-        total=max(seen.total, 1.0),
     )
 
 

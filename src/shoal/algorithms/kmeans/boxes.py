@@ -221,17 +221,6 @@ class Boxes:
             weights=np.append(weights * (np.maximum(both, 0.0) / some)[labels], sizes[alone]),
         )
 
-    def centre_errors(self, centres: Array) -> tuple[Array, Array, float]:
-        """Return sizes of centres, the variance of their noise a column, and the noise of a size."""
-        k = len(centres)
-        labels = nearest_centre(self.places * self.column_scale, centres * self.column_scale)
-        sizes = np.bincount(labels, self.weights, k).astype(np.float64)
-        boxes = np.bincount(labels, minlength=k)
-        # A box's noise moves the centre by its offset; variances hold the mean square of those.
-        moved = self.spreads(centres) ** 2 * boxes[:, np.newaxis]
-        variances = self.sd**2 * moved / np.maximum(sizes, 1.0)[:, np.newaxis] ** 2
-        return sizes, variances, self.sd * math.sqrt(len(self.weights) / k)
-
 
 def tree_points(curator: Curator, share: Fraction) -> Boxes:
     """Grow a tree and count the rows of its boxes.

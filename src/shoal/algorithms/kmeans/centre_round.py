@@ -36,9 +36,9 @@ CAUTIOUS_RADIUS = 0.25
 _SIGNALS = 2.0 ** np.arange(-30, 1)
 # Shells whose noise adds up to more than this share of the rows say too little by themselves.
 _BLURRED = 0.08
-# In so many columns rows are far from the corners of a box: a ball is shorter, under pure budgets as well.
+# From this many columns on rows are far from the corners of a box: a ball is shorter, under pure budgets too.
 _BALL_COLUMNS = 7
-# Where distances cannot be told, so many standard deviations.
+# Standard deviations that offsets are cut at where distances cannot be told.
 _USUAL = 2.0
 
 

@@ -110,7 +110,7 @@ def look(curator: Curator, rows: RowCount, n_clusters: int, share: Fraction) -> 
     share : Fraction
         Share of the budget.
     """
-    record = TreeRecord.begin(curator, rows)
+    record = TreeRecord(curator, rows)
     left = np.array([float(share) * (1 - 2**-30)])
     frontier = Frontier(
         starts=np.zeros(1, np.int64),
@@ -265,11 +265,6 @@ class TreeRecord:
         self._deeper: Integers = np.zeros(0, np.int64)
         self._cells: Array = np.zeros(0)
         self._cell_variances: Array = np.zeros(0)
-
-    @classmethod
-    def begin(cls, curator: Curator, rows: RowCount) -> TreeRecord:
-        """Return a record of the whole domain alone."""
-        return cls(curator, rows)
 
     def corners(self, starts: Integers, levels: Integers) -> tuple[Array, Array]:
         """Return the corners of boxes, in the units of distance."""

@@ -26,8 +26,8 @@ FOR_TREE = Fraction(1, 5)
 # Shares of the rest that rounds have.
 _TWO_ROUNDS = (Fraction(1, 3), Fraction(2, 3))
 _THREE_ROUNDS = (Fraction(1, 4), Fraction(1, 4), Fraction(1, 2))
-# A third round is worth its while below this noise of a centre, in radii; and in so many columns, where boxes
-# are coarse and the first round goes far, between the others.
+# A third round is worth its while below this noise of a centre, in radii; and from this many columns on,
+# where boxes are coarse and the first round goes far, between the others.
 _PLENTY = 0.0025
 _COARSE_COLUMNS, _COARSE = 7, (0.02, 0.05)
 # Centres for every group before the merge, while noise moves each by less than this part of its radius.
