@@ -1,5 +1,6 @@
 """Sample and aggregate: one row changes one block, and blocks by position would not do."""
 
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -8,11 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.algorithms.sample_aggregate import SampleAggregate
-from shoal.domain import STEPS
+from shoal.domain import STEPS, Bounds, Chunk, Domain
+from shoal.domain.groups import Here
 from shoal.errors import InvalidInput
-from shoal.mechanisms import SeededEntropy
-from shoal.queries.questions.block_task import draw_blocks, exact_block_totals
+from shoal.queries.questions.base import Terms
+from shoal.queries.questions.block_task import ByBlock, Drawn, exact_block_totals
 from shoal.queries.questions.blocks import BlockMeans
+from shoal.queries.questions.coins import coins, joined, part
 
 
 def question(n_blocks, k=2, d=2):
@@ -20,18 +23,63 @@ def question(n_blocks, k=2, d=2):
     return BlockMeans(n_blocks, reference, (-1.0,) * d, (1.0,) * d, 1, None)
 
 
-@given(st.integers(0, 10**6), st.integers(1, 9), st.integers(0, 60), st.booleans())
-def test_one_row_changes_one_block(seed, n_blocks, n, weighted):
+def terms(scale=(1.0, 1.0), weighted=False):
+    bounds = Bounds.parse((-1, 1), len(scale))
+    return Terms(Domain(bounds, column_weights=tuple(scale), max_weight=1.0 if weighted else None), None)
+
+
+def totals(ask, rows, key, weights=None, scale=(1.0, 1.0)):
+    """The exact totals of rows, told in chunks of a few."""
+    chunks = [
+        Chunk(np.ascontiguousarray(rows[:, i : i + 7]), None if weights is None else weights[i : i + 7])
+        for i in range(0, max(rows.shape[1], 1), 7)
+    ]
+    return ask.exact_block_sums(Here(chunks), terms(scale, weights is not None), key, key + 1)
+
+
+def drawn(rows, key, n_blocks, weights=None):
+    (found,) = ByBlock(key, n_blocks)(joined([Chunk(rows, weights)]), 1)
+    return found
+
+
+@given(st.integers(0, 10**6), st.integers(1, 9), st.integers(0, 60), st.booleans(), st.booleans())
+def test_one_row_changes_one_block(seed, n_blocks, n, weighted, alike):
     rng = np.random.default_rng(seed)
-    rows = (np.round(rng.uniform(-1, 1, (2, n + 1)) * 8) / 8).astype(np.float32)
+    rows = (np.round(rng.uniform(-1, 1, (2, n + 1)) * (1 if alike else 8)) / 8).astype(np.float32)
     ask, weights = question(n_blocks), rng.integers(0, STEPS + 1, n + 1).astype(np.int32)
-    blocks, seeds = draw_blocks(SeededEntropy(seed), n + 1, n_blocks)
+    out = rng.integers(n + 1)  # wherever it stands, and whether or not there are rows like it
+    rest = np.delete(np.arange(n + 1), out)
+    heavy = weights if weighted else None
+    scale = np.array([1.0, seed % 3 / 2])
+    both = (
+        totals(ask, rows, seed, heavy, scale),
+        totals(ask, rows[:, rest], seed, None if heavy is None else heavy[rest], scale),
+    )
+    assert np.abs(both[0] - both[1]).max() <= ask.change().width
 
-    def totals(m):
-        heavy = weights[:m] if weighted else None
-        return exact_block_totals(ask, rows[:, :m], heavy, blocks[:m], seeds, np.array([1.0, seed % 3 / 2]))
 
-    assert np.abs(totals(n + 1) - totals(n)).max() <= ask.change().width
+@given(st.integers(0, 10**6), st.integers(0, 30), st.integers(1, 5))
+def test_a_row_more_leaves_the_coins_of_all_others(seed, n, places):
+    # Equal rows have coins of their own, and a row of the same cells adds one to them.
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(0, places, (1, n + 1)).astype(np.float32)
+
+    def tossed(some):
+        found = joined([Chunk(some)])
+        which, values = coins(found, seed)
+        return Counter(zip(found.columns[0, which].tolist(), values.tolist(), strict=True))
+
+    fewer, more = tossed(rows[:, :n]), tossed(rows)
+    assert not fewer - more
+    assert (more - fewer).total() == 1
+    assert max(more.values(), default=0) == 1
+
+
+def test_coins_of_equal_rows_are_fair():
+    rows = joined([Chunk(np.zeros((2, 60_000), dtype=np.float32))])
+    for key in range(3):
+        found = np.bincount((coins(rows, key)[1] % np.uint64(6)).astype(int), minlength=6)
+        assert found == pytest.approx(np.full(6, 10_000), abs=500)  # 5.5 standard deviations
 
 
 @given(st.integers(0, 10**6), st.integers(2, 5), st.integers(1, 3))
@@ -39,15 +87,14 @@ def test_a_block_finds_among_the_others_what_it_finds_alone(seed, n_blocks, k):
     # In the same order of centres, too: matched to rows of another block, one row could turn all blocks over.
     rng = np.random.default_rng(seed)
     rows = (np.round(rng.uniform(-1, 1, (2, 12 * n_blocks)) * 64) / 64).astype(np.float32)
-    ask = question(n_blocks, k)
-    blocks, seeds = draw_blocks(SeededEntropy(seed), rows.shape[1], n_blocks)
+    ask, found = question(n_blocks, k), drawn(rows, seed, n_blocks)
 
-    def totals(inside):
-        return exact_block_totals(ask, rows[:, inside], None, blocks[inside], seeds)
+    def of(inside):
+        some = Drawn(part(found.rows, inside), found.blocks[inside])
+        return exact_block_totals(some, ask, seed)
 
-    nobody = totals(blocks < 0)
-    alone = [totals(blocks == block) - nobody for block in range(n_blocks)]
-    assert np.array_equal(totals(blocks >= 0), nobody + sum(alone))
+    alone = [of(found.blocks == block) for block in range(n_blocks)]
+    assert np.array_equal(of(found.blocks >= 0), sum(alone))
 
 
 @given(st.integers(0, 10**6), st.integers(1, 4), st.booleans())
@@ -56,14 +103,11 @@ def test_the_order_of_rows_does_not_matter(seed, n_blocks, weighted):
     n = 60
     rows = (np.round(rng.uniform(-1, 1, (2, n)) * 64) / 64 + np.float32(2**-20)).astype(np.float32)
     ask, weights = question(n_blocks, k=3), rng.integers(0, STEPS + 1, n).astype(np.int32)
-    blocks, seeds = draw_blocks(SeededEntropy(seed), n, n_blocks)
+    order = rng.permutation(n)
+    heavy = (weights, weights[order]) if weighted else (None, None)
     scale = np.array([1.0, 1 / 3])
-
-    def totals(order):
-        heavy = weights[order] if weighted else None
-        return exact_block_totals(ask, rows[:, order], heavy, blocks[order], seeds, scale)
-
-    assert np.array_equal(totals(np.arange(n)), totals(rng.permutation(n)))
+    one = totals(ask, rows, seed, heavy[0], scale)
+    assert np.array_equal(one, totals(ask, np.ascontiguousarray(rows[:, order]), seed, heavy[1], scale))
 
 
 @given(st.integers(0, 10**6), st.integers(1, 3))
@@ -72,8 +116,7 @@ def test_centres_are_clamped_to_the_public_range(seed, n_blocks):
     rng = np.random.default_rng(seed)
     rows = rng.choice([-1.0, 0.1, 1.0], (2, 13)).astype(np.float32)
     ask = replace(question(n_blocks), lower=(-0.25, 0.0), upper=(0.25, 0.5))
-    blocks, seeds = draw_blocks(SeededEntropy(seed), 13, n_blocks)
-    one, other = (exact_block_totals(ask, rows[:, :m], None, blocks[:m], seeds) for m in (13, 12))
+    one, other = (totals(ask, rows[:, :m], seed) for m in (13, 12))
     assert np.abs(one).max() <= n_blocks * STEPS
     assert np.abs(one - other).max() <= ask.change().width
 
@@ -87,9 +130,8 @@ def test_blocks_by_position_would_break_it():
 
 def test_an_empty_block_gives_public_centres():
     ask = question(5)
-    drawn = draw_blocks(SeededEntropy(0), 0, 5)
-    totals = exact_block_totals(ask, np.empty((2, 0), dtype=np.float32), None, *drawn)
-    assert np.array_equal(totals, 5 * np.trunc(ask.reference * STEPS).astype(np.int64))
+    found = totals(ask, np.empty((2, 0), dtype=np.float32), 0)
+    assert np.array_equal(found, 5 * np.trunc(ask.reference * STEPS).astype(np.int64))
 
 
 @pytest.mark.slow

@@ -9,12 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.algorithms.coreset.coreset import schedule
+from shoal.algorithms.coreset.sketch import schedule
 from shoal.domain import STEPS, Chunk, Unit
+from shoal.domain.groups import Here
 from shoal.queries import BoxCount, GoodRadius, Region, Windows, WindowSize
 from shoal.queries.laws.choices import design_choice
 from shoal.queries.losses.cluster_cost import WIDTH
-from shoal.queries.questions.materialised import exact_without_nearest
+from shoal.queries.questions.coins import joined, part
+from shoal.queries.questions.materialised import HeldRows
+from shoal.queries.questions.nearest import Nearest
 
 # Few places, so that ties, duplicates and full balls abound.
 place = st.sampled_from([-STEPS, -STEPS // 2, -1, 0, 1, STEPS // 2, STEPS])
@@ -35,8 +38,13 @@ def chunk(rows, d):
 
 
 def left(rows, d, centre, n, metric):
-    rest = exact_without_nearest(chunk(rows, d), centre, n, metric)
-    return Counter(map(tuple, rest.columns.T.tolist()))
+    # In two groups: which rows are nearest is found over all of them.
+    different = joined([chunk(rows, d)])
+    halves = [part(different, np.arange(different.n_rows) % 2 == i) for i in (0, 1)]
+    left = Counter()
+    for rest in HeldRows.of(Here(halves)).without(Nearest(centre, metric), n).groups.items:
+        left.update(dict(zip(map(tuple, rest.columns.T.tolist()), rest.counts.tolist(), strict=True)))
+    return left
 
 
 @given(neighbours(), st.integers(0, 15), st.booleans())
@@ -96,7 +104,7 @@ def test_good_radius_by_brute_force(t):
     for size in range(most + 1):
         for rows in itertools.combinations_with_replacement(grid, size):
             table = cells_to_chunk(rows, cells)
-            sums[rows] = np.array(loss.exact_sums(table))
+            sums[rows] = np.array(loss.sums_of(loss.exact_counts(table)))
             losses[rows] = loss.exact_losses(table, None)
             if size < most or sum(map(sum, rows)) % 5 == 0:  # enough of the definition
                 assert sums[rows].tolist() == [largest_balls(rows, r, t) for r in loss.radii]

@@ -3,34 +3,56 @@
 import math
 
 import numpy as np
+import pytest
 
 from shoal import KVariates, verify
+from shoal.errors import InvalidInput
 from shoal.postprocess.k_variates import k_variates
+from shoal.queries import SeedsAsPublished
 
 
-def as_published(rows, k, scale, rng):
-    """Choose rows by squared distance to the centres before, and release each with Laplace noise."""
-    distance, centres = np.ones(len(rows)), []
-    for _ in range(k):
-        x = rows[rng.choice(len(rows), p=distance / distance.sum())]
-        centres.append(x + rng.laplace(0, scale))
-        distance = np.min([(rows - c) ** 2 for c in centres], axis=0)
-    return np.array(centres)
+def seeds(rows, sharpness, rng):
+    """Two seeds in the one column from -1 to 1, by the task that the gate runs."""
+    return SeedsAsPublished(2, sharpness).exact_run(rows[:, np.newaxis], rng).centres
 
 
 def test_an_outlier_is_told_from_none():
-    n, far, scale, runs = 50, 100.0, 1.0, 400
-    D = np.append(np.zeros(n - 1), far)
+    # 49 rows in one place, and one row far from it; noise of a hundredth of the domain.
+    n, sharpness, runs = 50, 200.0, 400
+    D = np.append(np.full(n - 1, -0.9), 0.9)
     rng = np.random.default_rng(0)
 
     def near_the_outlier(rows):
-        return np.mean([as_published(rows, 2, scale, rng).max() > far / 2 for _ in range(runs)])
+        return np.mean([seeds(rows, sharpness, rng).max() > 0.5 for _ in range(runs)])
 
     with_it, without = near_the_outlier(D), near_the_outlier(D[:-1])
     assert with_it > 0.9
     assert without == 0.0
     # Without it, noise alone would have to reach there: two draws, each with this probability.
-    assert math.log(with_it / (2 * math.exp(-far / 2 / scale) / 2)) > 40
+    scale = 2 / sharpness
+    assert math.log(with_it / math.exp(-1.4 / scale)) > 40
+
+
+def test_published_seeds_are_rows_where_there_is_no_noise_and_anywhere_where_there_is_much():
+    rng = np.random.default_rng(1)
+    rows = np.array([[-0.5, 0.25], [0.75, 0.5], [0.0, -0.9]])
+    found = SeedsAsPublished(3, 1e9).exact_run(rows, rng).centres
+    assert np.abs(found[:, np.newaxis] - rows).sum(axis=2).min(axis=0) == pytest.approx([0, 0, 0], abs=1e-6)
+    spread = [SeedsAsPublished(1, 0.1).exact_run(rows, rng).centres[0] for _ in range(200)]
+    assert np.abs(spread).max(axis=0).tolist() == [1.0, 1.0]  # brought back into the bounds
+    assert SeedsAsPublished(2, 1.0).exact_run(rows[:0], rng).centres.tolist() == [[0, 0], [0, 0]]
+
+
+def test_published_seeds_are_refused_unless_asked_for_and_promise_nothing(blobs):
+    usual = {"epsilon": 1.0, "bounds": (-1, 1), "published": True}
+    with pytest.raises(InvalidInput, match="allow_unproven=True is wanted"):
+        KVariates(2, **usual).fit(blobs)
+    with pytest.raises(InvalidInput, match="sharpness is -1"):
+        KVariates(2, **usual, allow_unproven=True, sharpness=-1).fit(blobs)
+    model = KVariates(2, **usual, allow_unproven=True).fit(blobs)
+    assert "no guarantee" in str(model.certificate_)
+    assert model.certificate_.status == "claimed only"
+    assert "epsilon = " not in str(model.certificate_)
 
 
 def test_seeds_come_from_full_cells_far_apart():

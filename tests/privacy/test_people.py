@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 
 from shoal import DPLloyd
 from shoal.domain import STEPS, Bounds, Domain, Unit
+from shoal.domain.hashing import hash_rows
 from shoal.queries import Grid, Value
 from shoal.sources import FileTable, MemorySource, Table
 from shoal.sources import people as people_module
 from shoal.sources.columns import Piece, Words
-from shoal.sources.people import Keeper, hash_rows, keep
+from shoal.sources.people import Keeper, keep
 
 # Few people, few different cells: so there are repeats, ties and people with too many rows.
 row = st.tuples(
@@ -117,7 +118,7 @@ def test_equal_rows_have_equal_hashes_whatever_holds_them():
 
 
 def test_people_are_told_apart_by_name_not_by_hash(monkeypatch):
-    monkeypatch.setattr(people_module, "_seed", lambda word, key: 1)
+    monkeypatch.setattr(people_module, "seed_of", lambda word, key: 1)
     found = kept([(who, 1.0) for who in "aabbcc"], 1)
     assert found == Counter({(who, 1.0): 1 for who in "abc"})
 

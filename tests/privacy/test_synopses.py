@@ -6,7 +6,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from shoal.algorithms.coreset.coreset import CoresetSketch, PrivateCoreset
+from shoal.algorithms.coreset.coreset import PrivateCoreset
+from shoal.algorithms.coreset.sketch import CoresetSketch
 from shoal.algorithms.grid import GridSketch, GridSynopsis
 from shoal.algorithms.lsh_tree.lsh_tree import grow_tree
 from shoal.algorithms.synopses.masked_grid import MaskedGridSynopsis

@@ -70,7 +70,7 @@ def test_a_verb_is_paid_before_rows_are_read(behind_gate, blobs, monkeypatch, ve
         raise KeyboardInterrupt
 
     if verb == "select: held":  # to hold rows is free; to ask about them is not
-        monkeypatch.setattr(BoxCount, "exact_losses", interrupted)
+        monkeypatch.setattr(BoxCount, "exact_counts", interrupted)
     else:
         monkeypatch.setattr(curator._source, "reduce", interrupted)
     with pytest.raises(KeyboardInterrupt):
@@ -85,7 +85,7 @@ def test_a_verb_that_cannot_be_paid_reads_nothing_and_draws_nothing(behind_gate,
     curator.histogram(Grid.whole(2), share=Fraction(1))
     touched = []
     if verb == "select: held":
-        monkeypatch.setattr(BoxCount, "exact_losses", lambda *a: touched.append(a))
+        monkeypatch.setattr(BoxCount, "exact_counts", lambda *a: touched.append(a))
     else:
         monkeypatch.setattr(curator._source, "reduce", lambda *a: touched.append(a))
     monkeypatch.setattr(curator._entropy, "words", lambda *a: touched.append(a))

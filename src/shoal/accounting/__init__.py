@@ -19,6 +19,7 @@ from shoal.accounting.budget import (
 from shoal.accounting.conversion import delta_of, epsilon_of, rho_of
 from shoal.accounting.events import Charge
 from shoal.accounting.paths import PathSums
+from shoal.accounting.zones import ZoneAllowance, zones_budget, zones_hit
 
 __all__ = [
     "ZCDP",
@@ -30,6 +31,7 @@ __all__ = [
     "NoGuarantee",
     "PathSums",
     "Pure",
+    "ZoneAllowance",
     "budget_of",
     "delta_of",
     "epsilon_of",
@@ -40,4 +42,6 @@ __all__ = [
     "rho_of",
     "round_down",
     "weighted",
+    "zones_budget",
+    "zones_hit",
 ]

@@ -169,6 +169,7 @@ class Accountant:
         *,
         part: Mapping[str, Any] | None = None,
         resume: str | None = None,
+        fit: str | None = None,
         patience: float = 30.0,
     ) -> LedgerAccountant:
         """Return the accountant of a data set in a ledger. Pickled or forked, it opens the ledger anew.
@@ -185,13 +186,16 @@ class Accountant:
         resume : str, optional
             The fit to go on with: its answers so far are read, not asked again. Give its estimator all
             parameters as they were, and the same rows.
+        fit : str, optional
+            A name for the fit, drawn at random (``secrets.token_hex(8)``) and kept before it begins: if the
+            ledger has it, the fit goes on, or is read back for nothing. So what asks twice spends once.
         patience : float
             Seconds to wait for others, or for a server to come back.
         """
         from shoal.accounting.ledgered import LedgerAccountant
         from shoal.ledger import open_store
 
-        return LedgerAccountant(open_store(ledger, patience), dataset, part=part, resume=resume)
+        return LedgerAccountant(open_store(ledger, patience), dataset, part=part, resume=resume, fit=fit)
 
     place: Place | None = None
     """The part of the table that fits are of; None for all of it."""
@@ -204,6 +208,7 @@ class Accountant:
         *,
         key: int = 0,
         plan: str = "",  # noqa: ARG002 - for those that can be resumed
+        zones: int | None = None,
     ) -> Allowance:
         """Set aside a budget for one fit, or refuse. What it does not spend comes back when it closes.
 
@@ -219,6 +224,8 @@ class Accountant:
             Decides which rows of a person are kept.
         plan : str
             The hash of the fit's public parameters.
+        zones : int, optional
+            Of a fit of disjoint zones, in how many of them one unit can be: the dearest so many add up.
         """
         with self._lock:
             self._check_mine()
@@ -233,7 +240,7 @@ class Accountant:
             if not accepted(self._lanes, self._held, Losses.of(budget.currency, budget.amount)):
                 raise BudgetExceeded(self._refusal(budget, label))
             self._protects = protects
-            allowance = Allowance(self, budget, label, key)
+            allowance = Allowance(self, budget, label, key, zones)
             self._open.append(allowance)
             return allowance
 

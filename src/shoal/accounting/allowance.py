@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from shoal.accounting.budget import Approx, Budget
 from shoal.accounting.events import Charge
 from shoal.accounting.lanes import Losses
+from shoal.accounting.zones import ZoneSums
 from shoal.errors import BudgetExceeded, InvalidBudget
 
 if TYPE_CHECKING:
@@ -24,7 +25,9 @@ class Allowance:
     parts_key = 0
     """Decides which parts of a person are read, where a ledger limits them."""
 
-    def __init__(self, accountant: Accountant, budget: Budget, label: str, key: int = 0) -> None:
+    def __init__(
+        self, accountant: Accountant, budget: Budget, label: str, key: int = 0, zones: int | None = None
+    ) -> None:
         self._accountant = accountant
         self.key = key
         self.budget = budget
@@ -32,6 +35,7 @@ class Allowance:
         self.spent = Fraction(0)
         self.losses = Losses()
         self.charges: list[Charge] = []
+        self._zones = None if zones is None else ZoneSums(zones)
         self._closed = False
 
     @property
@@ -57,8 +61,8 @@ class Allowance:
         """
         with self._accountant._lock:
             self.check()
-            self._check_charge(charge)
-            self._take(charge)
+            self._check_charge(charge, number)
+            self._take(charge, number)
             self._accountant._charges.append(charge)
 
     def answered(self, number: int, asked: str) -> bytes | None:  # noqa: ARG002 - nothing was stored
@@ -73,19 +77,36 @@ class Allowance:
         """What the certificate says of the ledger; nothing, where there is none."""
         return {}
 
-    def _check_charge(self, charge: Charge) -> None:
+    def zone_spent(self, zone: int) -> Fraction:
+        """Return what one zone was charged so far: of a fit that is resumed, before."""
+        return Fraction(0) if self._zones is None else self._zones.amounts.get(zone, Fraction(0))
+
+    def zone_lost(self, zone: int) -> Fraction:  # noqa: ARG002 - nothing was resumed
+        """Return what one zone was charged for answers that never came."""
+        return Fraction(0)
+
+    def _grows(self, charge: Charge, number: int) -> Fraction:
+        """Return by how much a charge raises what one unit loses: of zones, only the dearest count."""
+        return charge.amount if self._zones is None else self._zones.after(number, charge.amount) - self.spent
+
+    def _check_charge(self, charge: Charge, number: int) -> None:
         if charge.currency != self.budget.currency:
             raise InvalidBudget(f"a charge in {charge.currency} to a budget of {self.budget.currency}")
-        if charge.amount > self.left:
-            cost, left, gap = map(self._show, (charge.amount, self.left, charge.amount - self.left))
+        grows = self._grows(charge, number)
+        if grows > self.left:
+            cost, left, gap = map(self._show, (grows, self.left, grows - self.left))
             raise BudgetExceeded(
                 f"{charge.question} costs {cost} of {self.budget.describe()}, and {left} is left: {gap} "
                 "too much"
             )
 
-    def _take(self, charge: Charge) -> None:
-        self.spent += charge.amount
-        self.losses += Losses.of(charge.currency, charge.amount)
+    def _take(self, charge: Charge, number: int) -> None:
+        self.spent += self._grows(charge, number)
+        if self._zones is None:
+            self.losses += Losses.of(charge.currency, charge.amount)
+        else:
+            self._zones.add(number, charge)
+            self.losses = self._zones.losses
         self.charges.append(charge)
 
     def describe_spent(self) -> str:

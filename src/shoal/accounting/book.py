@@ -17,6 +17,7 @@ from shoal.accounting.events import Charge
 from shoal.accounting.lanes import Lane, Losses, amounts_to
 from shoal.accounting.parts import Place, worst
 from shoal.accounting.windows import window_of
+from shoal.accounting.zones import QUESTIONS, ZoneSums
 from shoal.errors import InvalidLedger
 from shoal.ledger import GENESIS, Record
 from shoal.ledger.store import Known
@@ -49,6 +50,8 @@ class Fit:
         Decides which rows of a person are kept.
     lost : Fraction
         What was charged for answers that never came, and may be charged again.
+    zones : int, optional
+        Of a fit of disjoint zones, in how many of them one unit can be.
     """
 
     id: str
@@ -65,22 +68,41 @@ class Fit:
     lost: Fraction = Fraction(0)
     charges: list[tuple[int, str, Charge]] = field(default_factory=list)
     answers: dict[int, tuple[str, int]] = field(default_factory=dict)
+    zones: int | None = None
+    lost_of: dict[int, Fraction] = field(default_factory=dict)
 
     @property
     def spent(self) -> Fraction:
-        """All that was charged, in its own currency."""
+        """All that was charged, in its own currency; of zones, that of the dearest."""
+        if self.zones is not None:
+            return self.zone_sums.spent
         return sum((charge.amount for _, _, charge in self.charges), Fraction(0))
 
     @property
+    def zone_sums(self) -> ZoneSums:
+        """What each zone was charged."""
+        sums = ZoneSums(self.zones or 1)
+        for number, _, charge in self.charges:
+            sums.add(number, charge)
+        return sums
+
+    @property
     def unanswered(self) -> Fraction:
-        """What was charged for answers that did not come."""
-        answered: dict[int, int] = {}
-        amounts = Fraction(0)
+        """What was charged for answers that did not come; of zones, that of the dearest."""
+        amounts = sorted(self.unanswered_of.values(), reverse=True)
+        return sum(amounts if self.zones is None else amounts[: self.zones], Fraction(0))
+
+    @property
+    def unanswered_of(self) -> dict[int, Fraction]:
+        """What each zone was charged for answers that did not come; of a fit without zones, it is one."""
+        answered: set[int] = set()
+        amounts: dict[int, Fraction] = {}
         for number, _, charge in reversed(self.charges):
             if number in self.answers and number not in answered:
-                answered[number] = 1  # the last charge is the one that was answered
+                answered.add(number)  # the last charge is the one that was answered
             else:
-                amounts += charge.amount
+                zone = number // QUESTIONS
+                amounts[zone] = amounts.get(zone, Fraction(0)) + charge.amount
         return amounts
 
     def losses(self, *, held: bool) -> Losses:
@@ -88,6 +110,8 @@ class Fit:
         currency = self.budget.currency
         if held and self.open:
             return Losses.of(currency, self.budget.amount + self.lost)
+        if self.zones is not None:
+            return self.zone_sums.losses
         return sum((Losses.of(c.currency, c.amount) for _, _, c in self.charges), Losses())
 
 
@@ -287,7 +311,10 @@ def _reserved(book: Book, record: Record, values: Mapping[str, Any]) -> None:
         values["plan"],
         int(values["key"]),
         record.time,
+        zones=None if values.get("zones") is None else int(values["zones"]),
     )
+    if fit.zones is not None and fit.zones < 1:
+        raise InvalidLedger(f"one unit cannot be in {fit.zones} zones")
     charter = book.charter
     if fit.id in book.fits:
         raise InvalidLedger(f"fit {fit.id} was reserved before")
@@ -310,9 +337,12 @@ def _charged(book: Book, record: Record, values: Mapping[str, Any]) -> None:  # 
     charge = Charge(values["question"], values["mechanism"], Fraction(values["amount"]), values["currency"])
     if charge.currency != fit.budget.currency or charge.amount < 0:
         raise InvalidLedger(f"it charges {charge.amount} {charge.currency} to {fit.budget.describe()}")
-    if fit.spent + charge.amount > fit.budget.amount + fit.lost:
+    number, spent = int(values["number"]), fit.spent + charge.amount
+    if fit.zones is not None:
+        spent = fit.zone_sums.after(number, charge.amount)
+    if spent > fit.budget.amount + fit.lost:
         raise InvalidLedger("it charges more than was reserved")
-    fit.charges.append((int(values["number"]), values["asked"], charge))
+    fit.charges.append((number, values["asked"], charge))
 
 
 def _answered(book: Book, record: Record, values: Mapping[str, Any]) -> None:
@@ -332,6 +362,7 @@ def _resumed(book: Book, record: Record, values: Mapping[str, Any]) -> None:  # 
         raise InvalidLedger("it does not fit into what was left: more was reserved than the total")
     book._settled = book._settled_without(fit.id)
     fit.run, fit.lost, fit.open = values["run"], lost, True
+    fit.lost_of = fit.unanswered_of
 
 
 def _ended(book: Book, record: Record, values: Mapping[str, Any]) -> None:  # noqa: ARG001

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -25,9 +26,12 @@ from shoal.accounting.charter import Charter, plain_budget
 from shoal.accounting.events import Charge
 from shoal.accounting.lanes import Losses
 from shoal.accounting.ledgered_fit import LedgerAllowance
-from shoal.errors import BudgetExceeded, InvalidBudget, InvalidLedger
+from shoal.errors import BudgetExceeded, InvalidBudget, InvalidInput, InvalidLedger
 from shoal.ledger import Draft, Record, Store, open_store
 from shoal.ledger.transfer import no_such_dataset
+
+# The name of a fit is drawn at random, so that it says nothing of the table.
+_NAME = re.compile(r"[0-9a-f]{16,64}")
 
 
 class _Refused(Exception):
@@ -47,6 +51,8 @@ class LedgerAccountant(Accountant):
         The part that fits are of.
     resume : str, optional
         A fit to go on with.
+    fit : str, optional
+        The name of the fit: begun under it, or gone on with.
     """
 
     def __init__(
@@ -56,9 +62,10 @@ class LedgerAccountant(Accountant):
         *,
         part: Mapping[str, Any] | None = None,
         resume: str | None = None,
+        fit: str | None = None,
     ) -> None:
         self._store, self._dataset = store, dataset
-        self._given = part, resume
+        self._given = part, resume, fit
         self._history = f"`shoal budget history {dataset}`"
         self._lock = threading.RLock()
         self._frozen = None
@@ -71,6 +78,7 @@ class LedgerAccountant(Accountant):
         self._lanes = self.charter.lanes
         self.place = self.charter.place(part)
         self._resume = None if resume is None else self._named(resume)
+        self._fit = _named_once(fit, resume)
         tell_of_forks(self)
 
     @classmethod
@@ -211,6 +219,7 @@ class LedgerAccountant(Accountant):
         *,
         key: int = 0,
         plan: str = "",
+        zones: int | None = None,
     ) -> LedgerAllowance:
         """Set aside a budget for one fit, durably, or refuse.
 
@@ -226,6 +235,8 @@ class LedgerAccountant(Accountant):
             Decides which rows of a person are kept. Of a fit that is resumed, the one it had.
         plan : str
             The hash of the fit's public parameters: it is resumed with the same ones only.
+        zones : int, optional
+            Of a fit of disjoint zones, in how many of them one unit can be: the dearest so many add up.
         """
         if isinstance(budget, NoGuarantee):
             raise InvalidBudget(
@@ -242,12 +253,13 @@ class LedgerAccountant(Accountant):
             )
         run = secrets.token_hex(8)
         with self._lock:
-            if self._resume is not None:
-                id, key_of = self._resume, f"resume:{self._resume}:{run}"
+            begun = self._fit if self._fit is not None and self._fit in self.book.fits else self._resume
+            if begun is not None:
+                id, key_of = begun, f"resume:{begun}:{run}"
                 decide = self._resuming(id, run, budget, label, plan)
             else:
-                id = secrets.token_hex(8)
-                key_of, decide = f"reserve:{id}", self._reserving(id, run, budget, label, key, plan)
+                id = self._fit or secrets.token_hex(8)
+                key_of, decide = f"reserve:{id}", self._reserving(id, run, budget, label, key, plan, zones)
             try:
                 self._append(key_of, decide)
             except _Refused:
@@ -278,7 +290,7 @@ class LedgerAccountant(Accountant):
             self._append(f"close:{secrets.token_hex(8)}", decide)
 
     def _reserving(
-        self, id: str, run: str, budget: Any, label: str, key: int, plan: str
+        self, id: str, run: str, budget: Any, label: str, key: int, plan: str, zones: int | None
     ) -> Callable[[str], Draft]:
         def decide(time: str) -> Draft:
             window = self._book.window(time)
@@ -297,6 +309,7 @@ class LedgerAccountant(Accountant):
                     "part": None if self.place is None else list(self.place),
                     "key": str(key),
                     "plan": plan,
+                    **({} if zones is None else {"zones": zones}),
                 },
             )
 
@@ -353,8 +366,8 @@ class LedgerAccountant(Accountant):
     # Copies.
 
     def __reduce__(self) -> Any:
-        part, resume = self._given
-        return _opened, (self._store.url, self._dataset, part, resume, self._store.patience)
+        part, resume, fit = self._given
+        return _opened, (self._store.url, self._dataset, part, resume, self._store.patience, fit)
 
     def _forked(self) -> None:
         # Another thread may have held the lock, or have been reading.
@@ -363,6 +376,26 @@ class LedgerAccountant(Accountant):
 
 
 def _opened(
-    url: str, dataset: str, part: Mapping[str, Any] | None, resume: str | None, patience: float
+    url: str,
+    dataset: str,
+    part: Mapping[str, Any] | None,
+    resume: str | None,
+    patience: float,
+    fit: str | None = None,
 ) -> LedgerAccountant:
-    return LedgerAccountant(open_store(url, patience), dataset, part=part, resume=resume)
+    return LedgerAccountant(open_store(url, patience), dataset, part=part, resume=resume, fit=fit)
+
+
+def _named_once(fit: Any, resume: str | None) -> str | None:
+    """Return the name that a fit is begun under, so that whoever asks for it twice spends once."""
+    if fit is None:
+        return None
+    if resume is not None:
+        raise InvalidInput(
+            "both fit and resume are given: fit begins one, or goes on with it if it was begun"
+        )
+    if not isinstance(fit, str) or not _NAME.fullmatch(fit):
+        raise InvalidInput(
+            f"fit is {fit!r}; draw a name of 16 to 64 hexadecimal digits, such as secrets.token_hex(8)"
+        )
+    return fit

@@ -29,12 +29,15 @@ class LedgerAllowance(Allowance):
     durable = True
 
     def __init__(self, accountant: LedgerAccountant, budget: Budget, label: str, fit: Fit, run: str) -> None:
-        super().__init__(accountant, budget, label)
+        super().__init__(accountant, budget, label, zones=fit.zones)
+        self._before = fit
         self._ledger = accountant
         self._run = run
         self.fit, self.key = fit.id, fit.key
         self.parts_key = accountant.charter.parts_key
         self.spent = fit.spent
+        if fit.zones is not None:
+            self._zones = fit.zone_sums
         self._lost = fit.lost
         self._answers = dict(fit.answers)
         self._frozen: str | None = None
@@ -45,6 +48,10 @@ class LedgerAllowance(Allowance):
     def left(self) -> Fraction:
         """What this fit may still spend, in its own currency."""
         return self.budget.amount + self._lost - self.spent
+
+    def zone_lost(self, zone: int) -> Fraction:
+        """Return what one zone was charged for answers that never came."""
+        return self._before.lost_of.get(zone, Fraction(0))
 
     @property
     def statement(self) -> dict[str, Any]:
@@ -61,8 +68,8 @@ class LedgerAllowance(Allowance):
         """Write a charge down, durably, or refuse it. Called before the answer is computed."""
         with self._ledger._lock:
             self.check()
-            self._check_charge(charge)
             number = len(self.charges) if number < 0 else number
+            self._check_charge(charge, number)
             body = {
                 "fit": self.fit,
                 "run": self._run,
@@ -74,7 +81,7 @@ class LedgerAllowance(Allowance):
                 "currency": charge.currency,
             }
             self._write(f"charge:{self.fit}:{self._run}:{number}", Draft(CHARGED, body))
-            self._take(charge)
+            self._take(charge, number)
 
     def answered(self, number: int, asked: str) -> bytes | None:
         """Return the stored answer to a question that this fit asked before it was resumed, if there is."""

@@ -5,6 +5,7 @@ from shoal.domain.domain import Domain, Unit
 from shoal.domain.lattice import STEPS, Chunk, decode, encode, to_steps
 from shoal.domain.part import Part
 from shoal.domain.schema import Field, Schema
+from shoal.domain.zones import InZone, Zone, Zones
 
 __all__ = [
     "STEPS",
@@ -13,9 +14,12 @@ __all__ = [
     "Chunk",
     "Domain",
     "Field",
+    "InZone",
     "Part",
     "Schema",
     "Unit",
+    "Zone",
+    "Zones",
     "decode",
     "encode",
     "to_steps",

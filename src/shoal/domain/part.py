@@ -37,6 +37,11 @@ class Part:
     per_person: int | None = None
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """The column that says in which part a row is."""
+        return (self.column,)
+
+    @property
     def number(self) -> int:
         """The place of the level; rows of none have the last."""
         return len(self.levels) if self.level is None else self.levels.index(self.level)

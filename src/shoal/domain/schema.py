@@ -25,6 +25,7 @@ from shoal.domain.fields import (
 )
 from shoal.domain.part import Part
 from shoal.domain.times import check_cycles, is_time, time_bound
+from shoal.domain.zones import InZone
 from shoal.errors import InvalidTable
 
 __all__ = [
@@ -61,8 +62,8 @@ class Schema:
         The column that names the person.
     weight : str, optional
         The column that holds the weight of the row.
-    part : Part, optional
-        The part of the table whose rows are read; all rows, if not given.
+    part : Part or InZone, optional
+        The part of the table, or the zone, whose rows are read; all rows, if not given.
 
     Examples
     --------
@@ -78,7 +79,7 @@ class Schema:
     named: bool = True
     unit: str | None = None
     weight: str | None = None
-    part: Part | None = with_default(default=None, metadata=ADDED)
+    part: Part | InZone | None = with_default(default=None, metadata=ADDED)
 
     def __post_init__(self) -> None:
         if not self.fields:
@@ -101,7 +102,7 @@ class Schema:
         declared: Mapping[str, str] | None = None,
         cyclic: Mapping[str, Any] | None = None,
         indicators: bool | Collection[str] = False,
-        part: Part | None = None,
+        part: Part | InZone | None = None,
     ) -> Schema:
         """Give every column its part, or say which cannot have it.
 
@@ -123,10 +124,12 @@ class Schema:
             Which columns go round, and how far it is: a length, or "day", "week" or "year" for times.
         indicators : bool or collection of str
             Which columns get another one that says where cells are missing: all, none, or those named.
-        part : Part, optional
-            The part of the table whose rows are read, by a column that is not clustered.
+        part : Part or InZone, optional
+            The part of the table whose rows are read, by a column that is not clustered; or the zone, by a
+            place in two columns that may be.
         """
-        by_part = None if part is None else part.column
+        part = part.placed((), types) if isinstance(part, InZone) else part
+        by_part = None if part is None or len(part.columns) > 1 else part.columns[0]
         with_levels, rounds = check_levels(levels), check_cycles(cyclic)
         declared = {**(declared or {}), **{n: cells_of(every) for n, every in rounds.items()}}
         types = {
@@ -137,7 +140,12 @@ class Schema:
         }
         for column, role in ((unit, "unit"), (weight, "sample_weight"), (by_part, "part")):
             if column is not None:
-                _check_role(column, role, types, named)
+                _check_role(
+                    column, "zones" if role == "part" and isinstance(part, InZone) else role, types, named
+                )
+        if part is not None and by_part is None:
+            for column in part.columns:
+                _check_place(column, types, named)
         if unit is not None and unit == weight:
             raise InvalidTable(f"column {unit!r} cannot both name the person and weigh the row")
         apart = {unit, weight, by_part, *ignore}
@@ -178,9 +186,9 @@ class Schema:
     @property
     def columns(self) -> tuple[str, ...]:
         """Every column of the table that is read: the clustered ones, then person, weight and part."""
-        part = None if self.part is None else self.part.column
-        roles = tuple(name for name in (self.unit, self.weight, part) if name is not None)
-        return tuple(field.name for field in self.fields) + roles
+        part = () if self.part is None else self.part.columns
+        roles = (name for name in (self.unit, self.weight, *part) if name is not None)
+        return tuple(dict.fromkeys([*(field.name for field in self.fields), *roles]))
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -313,8 +321,18 @@ def _some(names: Collection[str]) -> str:
 def _check_role(column: Any, part: str, types: Mapping[str, str], named: bool) -> None:
     if not named or column not in types:
         raise no_such_column(column, types if named else (), f"{part} is")
-    named_by_words = part in ("unit", "part")
+    named_by_words = part in ("unit", "part", "zones")
     wanted = (NUMBER, TEXT, UNTYPED) if named_by_words else (NUMBER, BOOLEAN, UNTYPED)
     if types[column] not in wanted:
         words = "text or numbers" if named_by_words else "numbers"
         raise InvalidTable(f"{part} is column {column!r}, which holds {types[column]}; it must hold {words}")
+
+
+def _check_place(column: str, types: Mapping[str, str], named: bool) -> None:
+    # An array has no names, but its columns can be counted: x0, x1, ...
+    if column not in types:
+        raise no_such_column(column, types if named else (), "zones lie over")
+    if types[column] not in (NUMBER, TEXT, UNTYPED):
+        raise InvalidTable(
+            f"zones lie over column {column!r}, which holds {types[column]}; it must hold numbers"
+        )

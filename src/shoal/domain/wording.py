@@ -8,6 +8,7 @@ from shoal.domain.domain import Domain
 from shoal.domain.earth import earth_error, earth_pairs
 from shoal.domain.fields import Field
 from shoal.domain.times import written
+from shoal.domain.zones import InZone
 
 # Columns that are named one by one.
 _SHOWN = 5
@@ -47,6 +48,8 @@ def _sentences(domain: Domain) -> Iterator[str]:
         else f"missing cells go to the middle of their bounds{says}"
     )
     yield f"distance is measured {_distance(domain)}"
+    if domain.schema is not None and isinstance(domain.schema.part, InZone):
+        yield f"only rows of zone {domain.schema.part.name!r} were read"
     if domain.column_weights is not None and domain.schema is not None:
         place = 0
         for field in fields:

@@ -135,6 +135,16 @@ class SeededEntropy:
         other._generator = np.random.Philox(np.random.SeedSequence((self._seed, number)))
         return other
 
+    def of_zone(self, number: int) -> SeededEntropy:
+        """Return the entropy of one zone, whose questions have streams of their own too.
+
+        Parameters
+        ----------
+        number : int
+            Which zone.
+        """
+        return SeededEntropy(int(np.random.SeedSequence((self._seed, number, 1)).generate_state(1)[0]))
+
     @property
     def private(self) -> bool:
         """Always false: who knows the seed knows the noise."""
