@@ -8,6 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from shoal.domain import STEPS, Bounds, Chunk, Domain
+from shoal.domain.groups import Here
 from shoal.errors import InvalidInput
 from shoal.queries import (
     BoxCount,
@@ -23,7 +24,9 @@ from shoal.queries import (
 )
 from shoal.queries.losses.windows import summed_area
 from shoal.queries.questions.base import exact_sum
-from shoal.queries.questions.materialised import exact_without_nearest
+from shoal.queries.questions.coins import joined
+from shoal.queries.questions.materialised import HeldRows
+from shoal.queries.questions.nearest import Nearest
 from shoal.queries.statistics.aggregates import Box
 
 lattice = st.integers(-STEPS, STEPS) | st.sampled_from([-STEPS, 0, STEPS])
@@ -43,6 +46,12 @@ def spread_out(chunk):
     if chunk.counts is None:
         return chunk
     return Chunk(np.ascontiguousarray(np.repeat(chunk.columns, chunk.counts, axis=1)))
+
+
+def without(chunk, centre, n, metric=None):
+    """What is left of rows without the n nearest to a point."""
+    held = HeldRows.of(Here([joined([chunk])])).without(Nearest(centre, metric), n)
+    return held.groups.items[0]
 
 
 def multiset(chunk):
@@ -113,9 +122,7 @@ def test_the_nearest_are_taken(chunk, n, weighted, data):
     d = len(chunk.columns)
     centre = np.array(data.draw(st.lists(lattice, min_size=d, max_size=d)), dtype=np.int64)
     metric = np.linspace(0.25, 1.0, d) if weighted else None
-    left = exact_without_nearest(chunk, centre, n, metric)
-    assert (left.counts is None) == (chunk.counts is None)
-    assert multiset(left) == sorted(order(chunk, centre, metric)[n:])
+    assert multiset(without(chunk, centre, n, metric)) == sorted(order(chunk, centre, metric)[n:])
 
 
 @given(chunks(), st.integers(0, 30), st.data())
@@ -125,9 +132,7 @@ def test_the_same_rows_in_any_order_and_form_leave_the_same(chunk, n, data):
     rows = spread_out(chunk)
     shuffled = data.draw(st.permutations(range(rows.n_rows)))
     other = Chunk(np.ascontiguousarray(rows.columns[:, shuffled]))
-    assert multiset(exact_without_nearest(chunk, centre, n, None)) == multiset(
-        exact_without_nearest(other, centre, n, None)
-    )
+    assert multiset(without(chunk, centre, n)) == multiset(without(other, centre, n))
 
 
 def test_held_curators_in_line(behind_gate, blobs):
@@ -186,11 +191,11 @@ def test_weights_thin_the_rows(behind_gate):
     X = np.repeat([[-0.5, 0.0], [0.5, 0.0]], 4000, axis=0)
     domain = Domain(Bounds.parse((-1, 1), 2), max_weight=4.0)
     from shoal.mechanisms import SeededEntropy
-    from shoal.queries.questions.materialised import HeldRows, hold
+    from shoal.queries.questions.materialised import hold
 
     chunk = domain.encode(list(X.T), np.repeat([4.0, 1.0], 4000))
     for grid in (None, Grid((8, 8))):
-        held = hold(HeldRows(chunk, chunk), grid, SeededEntropy(0), weighted=True).chunk
+        (held,) = hold(Here([chunk]), grid, SeededEntropy(0), weighted=True).groups.items
         counts = np.ones(held.n_rows) if held.counts is None else held.counts
         assert counts[held.columns[0] < 0].sum() == 4000  # at the maximum: always kept
         assert counts[held.columns[0] > 0].sum() == pytest.approx(1000, abs=120)

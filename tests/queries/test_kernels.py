@@ -10,60 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kernel_cases import KINDS, ONE, brute, case, chunk, integers, same, totals
 from shoal.queries import kernels
 from shoal.queries.kernels import reference
-
-ONE = 2**20
-KINDS = ("uniform", "coarse", "border", "narrow")
-
-
-def integers(rng, shape, kind):
-    """Lattice steps: spread out; few and so full of ties and copies; corners; or all within a few steps."""
-    if kind == "uniform":
-        return rng.integers(-ONE, ONE + 1, shape)
-    if kind == "coarse":
-        return rng.integers(-2, 3, shape) * (ONE // 2)
-    if kind == "border":
-        return rng.choice([-ONE, ONE], shape)
-    return ONE - 7 + rng.integers(-3, 4, shape)
-
-
-def chunk(steps):
-    return np.ascontiguousarray(steps / ONE, dtype=np.float32)
-
-
-def case(seed, d, k, n, kind):
-    rng = np.random.default_rng(seed)
-    centres = integers(rng, (k, d), kind)
-    centres[rng.integers(k)] = centres[rng.integers(k)]  # perhaps a copy
-    return integers(rng, (d, n), kind), centres
-
-
-def brute(steps, centres):
-    """Nearest centre in Python's own integers."""
-    points = [[int(v) for v in c] for c in centres]
-    rows = [[int(v) for v in x] for x in steps.T]
-    costs = ([sum((a - b) ** 2 for a, b in zip(x, p, strict=True)) for p in points] for x in rows)
-    return np.array([min(range(len(points)), key=cost.__getitem__) for cost in costs], dtype=np.int32)
-
-
-def totals(steps, labels, k):
-    np.add.at(sums := np.zeros((k, len(steps)), dtype=np.int64), labels, steps.T)
-    return sums, np.bincount(labels, minlength=k)
-
-
-def same(a, b):
-    for left, right in zip(a, b, strict=True) if isinstance(a, tuple) else [(a, b)]:
-        np.testing.assert_array_equal(left, right, strict=True)  # values, shape and type
-
 
 sizes = st.tuples(
     st.integers(0, 2**32), st.integers(1, 40), st.integers(1, 40), st.integers(0, 90), st.sampled_from(KINDS)
 )
 
 
-SHAPES = product([1, 2, 3, 5, 16, 17, 128, 300], [1, 2, 7, 64, 100], [0, 1, 63, 64, 65, 1000])
-EDGES = [(1, 2048), (1, 2049), (2, 1024), (2, 1025), (4, 512), (4, 513)]  # of the loops for few columns
+SHAPES = product([1, 2, 3, 5, 8, 17, 128, 300], [1, 2, 7, 64, 101], [0, 1, 33, 479, 480, 481, 1000])
+EDGES = [
+    *[(1, 2048), (1, 2049), (2, 1024), (2, 1025), (4, 512), (4, 513)],  # of the loops for few columns
+    *[(127, 3), (129, 3), (256, 3), (257, 3), (2047, 3), (2048, 3), (2049, 3)],  # of panels of many
+]
 
 
 @pytest.mark.parametrize(("d", "k", "n"), [*SHAPES, *((d, k, 600) for d, k in EDGES)])
@@ -150,33 +110,6 @@ def test_a_label_depends_on_its_row_alone(d, k, metric):
     same(kernels.assign(chunk(np.hstack([others, steps])), centres, weights)[777:], labels)
 
 
-@pytest.mark.parametrize("d", [3, 64, 130])
-def test_near_ties_that_float32_cannot_see(d):
-    rng = np.random.default_rng(d)
-    base = integers(rng, d, "uniform") // 4 * 2
-    centres = np.repeat(base[np.newaxis], 40, axis=0)
-    for j in range(1, 40):
-        centres[j, -1 - (j % min(d, 9))] += int(rng.integers(-2, 3))
-    centres[:, 0] += rng.choice([0, ONE // 3], 40)
-    steps = np.repeat(base[:, np.newaxis], 700, axis=1) + rng.integers(-3, 4, (d, 700))
-    columns, points = chunk(steps), (centres / ONE).astype(np.float32)
-    expected = brute(steps, centres)
-    unchecked = np.argmin((points * points).sum(1)[:, np.newaxis] / 2 - points @ columns, axis=0)
-    assert np.any(unchecked != expected), "this case no longer tests the settling"
-    same(kernels.assign(columns, centres), expected)
-
-
-def test_exact_beyond_float64():
-    """Above 2,048 columns sums of squares pass 2^53; one step at the end still decides."""
-    d = 5000
-    centres = np.full((3, d), -ONE)
-    centres[1, -1] += 1
-    steps = np.full((d, 3), ONE)
-    steps[-1] = [-ONE, -ONE + 1, ONE]
-    for module in (kernels, reference):
-        assert module.assign(chunk(steps), centres).tolist() == [0, 1, 1]
-
-
 def test_keys_of_few_columns_fit_float64():
     from shoal.queries.kernels import compiled_few
 
@@ -184,22 +117,6 @@ def test_keys_of_few_columns_fit_float64():
         cells = 2 ** math.ceil(math.log2(k))
         largest = cells * 3 * d * ONE**2 + cells
         assert compiled_few.suits(k, d) == (d <= 4 and largest <= 2**53)
-
-
-@pytest.mark.parametrize(("d", "kind"), [(1, "uniform"), (7, "border"), (64, "uniform"), (200, "border")])
-def test_the_filter_errs_within_its_bound(d, kind):
-    from shoal.queries.kernels import compiled
-
-    steps, centres = case(3, d, 8, 8, kind)
-    points, half, norms, gap = compiled.prepare(centres)
-    block = np.zeros((d // 4 * 4 + 4, 8), dtype=np.float32)
-    block[:d] = chunk(steps)
-    scores = np.empty((8, 8), dtype=np.float32)
-    compiled._rank.py_func(block, points, half, scores, np.empty((4, 8), np.float32), np.empty((2, 8), int))
-    true = (norms[:, np.newaxis] - 2 * centres @ steps) / (2 * ONE**2)
-    finite = np.isfinite(half)
-    assert np.abs(scores[finite] - true[finite]).max() <= gap / 2
-    assert gap < 1e-4 * max(d, 10), "a bound this loose would settle everything"
 
 
 @given(sizes)

@@ -67,6 +67,19 @@ def test_the_compiler_is_neither_imported_early_nor_forced(setting, expected):
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def test_compiling_is_told_once_and_finished_loops_are_not():
+    import numba
+
+    told = []
+    with kernels.telling_of_compiling(lambda: told.append("compiles")):
+        assert not told
+        loops = [numba.njit("int64(int64)")(function) for function in (lambda x: x + 1, lambda x: x + 2)]
+        assert told == ["compiles"]
+    with kernels.telling_of_compiling(lambda: told.append("again")):
+        assert [loop(1) for loop in loops] == [2, 3]
+    assert told == ["compiles"]
+
+
 def test_errors_name_what_is_wanted():
     columns, centres, labels = np.zeros((2, 3), np.float32), np.zeros((1, 2), np.int64), np.zeros(3, np.int32)
     with pytest.raises(InvalidInput, match=r"\(at least 1, 2\) is wanted"):

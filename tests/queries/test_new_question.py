@@ -1,4 +1,4 @@
-"""A new question is one file: the one that CONTRIBUTING.md shows does all that the gate's own do."""
+"""A new question is one file: the one on docs/how-to/add-a-question.md does all that the gate's own do."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from shoal.queries.questions import Histogram, Question
 from shoal.queries.questions.base import Additive, exact_sum
 from shoal.release.checks import check_answers, check_budget, check_charges
 
-CONTRIBUTING = Path(shoal.__file__).parents[2] / "CONTRIBUTING.md"
+PAGE = Path(shoal.__file__).parents[2] / "docs" / "how-to" / "add-a-question.md"
 HALF = Fraction(1, 2)
 
 
 @pytest.fixture
 def example(monkeypatch):
-    """The file that CONTRIBUTING.md shows."""
-    (code,) = re.findall(r"```python\n(\"\"\"How many rows.*?)```", CONTRIBUTING.read_text(), re.DOTALL)
+    """The file that the page shows."""
+    (code,) = re.findall(r"```python\n(\"\"\"How many rows.*?)```", PAGE.read_text(), re.DOTALL)
     module = ModuleType("example")
     monkeypatch.setitem(sys.modules, "example", module)
     monkeypatch.setattr(Question, "kinds", dict(Question.kinds))

@@ -212,6 +212,36 @@ def test_charges_stay_when_a_file_breaks_off(tmp_path):
     assert float(budget.spent) == pytest.approx(0.25, rel=1e-5)  # of the question that was asked, no more
 
 
+def test_a_ledger_says_what_was_spent_on_a_part_that_breaks_off(tmp_path):
+    """The first part is whole: the question is paid for, and the damage is found while it is answered."""
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    write_damaged(folder).rename(folder / "b.parquet")
+    values = pa.array(np.arange(1000) % 7, pa.int64())
+    pq.write_table(pa.table({"lon": values, "who": values}), folder / "a.parquet")
+    ledger = str(tmp_path / "budget.ledger")
+    budget = Accountant.create(ledger, "trips", epsilon=1)
+    with pytest.raises(DamagedFile, match=r"b\.parquet cannot be read .*; 0\.2\d+ of epsilon = 1 was spent"):
+        DPLloyd(2, epsilon=1.0, bounds={"lon": (0, 7)}, budget=budget, max_iter=4).fit(folder)
+    again = Accountant.open(ledger, "trips")  # as whoever comes next finds it
+    assert float(again.spent) == pytest.approx(0.25, rel=1e-5)
+    assert len(again.charges) == 1
+
+
+@pytest.mark.filterwarnings("ignore::shoal.errors.MostlyNoise")
+@pytest.mark.parametrize("empty", [[0], [1], [0, 1]])
+def test_parts_without_rows_are_answered_like_any(tmp_path, empty):
+    rows = [[] if i in empty else [0.1, 0.9] for i in (0, 1)]
+    parts = [pa.table({"lon": pa.array(column, pa.float64())}) for column in rows]
+    for i, part in enumerate(parts):
+        pq.write_table(part, tmp_path / f"{i}.parquet")
+    how = {"epsilon": 1.0, "bounds": (0, 1), "random_state": 0}
+    there = DPLloyd(2, **how).fit(tmp_path)
+    here = DPLloyd(2, **how).fit(pa.concat_tables(parts))
+    assert np.array_equal(there.cluster_centers_, here.cluster_centers_)
+    assert there.certificate_.charges == here.certificate_.charges
+
+
 def test_a_file_that_breaks_off_before_anything_is_charged_says_so(tmp_path):
     path = write_damaged(tmp_path)  # people are counted in a pass of its own, before any question
     with pytest.raises(DamagedFile, match=r"; nothing was spent$"):

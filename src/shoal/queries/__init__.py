@@ -6,6 +6,8 @@ charged before it is answered, and the answer is already noisy.
 
 from shoal.queries.gate.answering import LiveCurator, RehearsalCurator, ReplayCurator, Transcript
 from shoal.queries.gate.curator import Curator
+from shoal.queries.gate.made_up import MadeUpCurator, MadeUpTable
+from shoal.queries.gate.not_for_release import NotForRelease
 from shoal.queries.laws.noise import Noise
 from shoal.queries.losses.cell_losses import CellLoss, OffsetCost
 from shoal.queries.losses.cluster_cost import ClusterCost, Loss
@@ -33,6 +35,7 @@ from shoal.queries.questions.answers import (
 )
 from shoal.queries.questions.base import Source
 from shoal.queries.questions.published import AsPublished
+from shoal.queries.questions.seeds_published import SeedsAsPublished
 from shoal.queries.statistics.aggregates import Ball, Box, Offset, RowStat, Value, WithCost
 from shoal.queries.statistics.direction import Direction
 from shoal.queries.statistics.picked import Picked
@@ -59,12 +62,15 @@ __all__ = [
     "Keyed",
     "LiveCurator",
     "Loss",
+    "MadeUpCurator",
+    "MadeUpTable",
     "Marginal",
     "Nodes",
     "Noise",
     "NoisyCounts",
     "NoisyMeans",
     "NoisySums",
+    "NotForRelease",
     "NotPrivate",
     "Offset",
     "OffsetCost",
@@ -80,6 +86,7 @@ __all__ = [
     "Relative",
     "ReplayCurator",
     "RowStat",
+    "SeedsAsPublished",
     "Shells",
     "Sides",
     "Source",

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
+from itertools import count
 from os import PathLike, fspath
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar
 
 import narwhals.stable.v1 as nw
 import pyarrow as pa
 
-from shoal.domain import Domain, Part, Schema
+from shoal.domain import Chunk, Domain, InZone, Part, Schema
 from shoal.domain.schema import BOOLEAN, NUMBER, TIME, Level, no_such_column
 from shoal.errors import InvalidFile, InvalidTable
 from shoal.sources.columns import Piece, read_frame
 from shoal.sources.files import Format, find_all
 from shoal.sources.formats import open_part, open_text
 from shoal.sources.lines import decode
-from shoal.sources.rows import OpenTable, Source
+from shoal.sources.rows import OpenTable, Source, in_order
+from shoal.sources.spool import Spool, can_copy
+
+T = TypeVar("T")
 
 
 class FileTable(OpenTable):
@@ -59,6 +63,8 @@ class FileTable(OpenTable):
     ('lon', 'lat')
     >>> folder.cleanup()
     """
+
+    keeps_copy = True
 
     def __init__(
         self,
@@ -107,7 +113,7 @@ class FileTable(OpenTable):
         cyclic: Mapping[str, Any] | None = None,
         indicators: bool | Collection[str] = False,
         columns: Iterable[str] | None = None,
-        part: Part | None = None,
+        part: Part | InZone | None = None,
     ) -> Self:
         """Return the same table with declared levels and with columns of people and weights.
 
@@ -125,8 +131,8 @@ class FileTable(OpenTable):
             As for :meth:`shoal.domain.Schema.of`.
         columns : sequence of str, optional
             The columns to cluster, beside those of `types`, where they were not named before.
-        part : Part, optional
-            The part of the table whose rows are read.
+        part : Part or InZone, optional
+            The part of the table, or the zone, whose rows are read.
         """
         if weights is not None and not isinstance(weights, str):
             raise InvalidTable("sample_weight of a file must be the name of one of its columns")
@@ -146,9 +152,14 @@ class FileTable(OpenTable):
         columns = self.columns
         if self._is_text:  # to name a column of text is to declare it
             roles["declared"] = {**dict.fromkeys(columns, NUMBER), **roles["declared"]}
-        part: Part | None = roles.get("part")
-        others = (roles.get("unit"), roles.get("weight"), None if part is None else part.column)
+        part: Part | InZone | None = roles.get("part")
+        if isinstance(part, InZone):
+            part = roles["part"] = part.placed(columns, (name for held in self._parts for name in held.types))
+        places = () if part is None else part.columns
+        others = (roles.get("unit"), roles.get("weight"), *places)
         apart = [name for name in others if name is not None and name not in columns]
+        if len(places) > 1:  # only read to say where a row is
+            roles["ignore"] = {*roles.get("ignore", ()), *places} - {*columns}
         return Schema.of({name: self._type(name) for name in (*columns, *apart)}, **roles)
 
     @property
@@ -175,6 +186,14 @@ class FileTable(OpenTable):
             mapping = self._roles.get(role)
             found += mapping if isinstance(mapping, Mapping) else ()
         return list(dict.fromkeys(found))
+
+    @property
+    def offered(self) -> dict[str, str]:
+        """All columns of the files and what they hold, whether or not they are clustered.
+
+        Of a CSV these are the words of its first line, for the eyes of who knows that it holds names.
+        """
+        return {name: kind for part in self._parts for name, kind in part.types.items()}
 
     def blank(self) -> Any:
         """Return the clustered columns as they are, without rows."""
@@ -243,10 +262,12 @@ class FileTable(OpenTable):
 
 
 class ArrowSource(Source):
-    r"""Rows of a file, streamed for every question; the answers are those of a table in memory.
+    r"""Rows of a file, streamed; the answers are those of a table in memory.
 
-    A few parts of the file are in memory at a time: as many as there are threads and one more. Parameters
-    are those of :class:`shoal.sources.rows.Source`.
+    A few parts of the file are in memory at a time: as many as there are threads and one more. The first
+    question decodes the file, and keeps the rows as they lie on the lattice in a copy without a name on the
+    local disk, for the questions after it; where there is no room, every question decodes the file.
+    Parameters are those of :class:`shoal.sources.rows.Source`.
 
     Examples
     --------
@@ -261,6 +282,36 @@ class ArrowSource(Source):
     3
     >>> folder.cleanup()
     """
+
+    _spool: Spool | None = None
+
+    def within(self, domain: Domain) -> Self:
+        """Return the same rows on the lattice of another domain."""
+        other = super().within(domain)
+        other._spool = None
+        return other
+
+    def _map(self, function: Callable[[Chunk], T]) -> Iterator[T]:
+        spool = self._spool
+        if spool is not None and spool.whole:
+            return in_order(lambda place: function(spool.read(place)), spool.places(), self._threads)
+        if self._table.keeps_copy and can_copy():
+            return self._copying(function)
+        return super()._map(function)
+
+    def _copying(self, function: Callable[[Chunk], T]) -> Iterator[T]:
+        """Answer from the file, and keep what is read of it for the next question."""
+        spool, numbers = Spool(self._domain.n_columns), count()
+
+        def kept(numbered: tuple[int, Any]) -> T:
+            chunk = self._encode(numbered[1])
+            spool.add(numbered[0], chunk)
+            return function(chunk)
+
+        parts = ((next(numbers), part) for part in self._table.parts(self._chunk_rows))
+        yield from in_order(kept, parts, self._threads)
+        spool.close_after(next(numbers))
+        self._spool = spool if spool.whole else None
 
 
 def _check_types(types: Any) -> dict[str, str]:

@@ -18,10 +18,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal.domain import Field, Schema
+from shoal._typing import Integers
+from shoal.domain import Field, InZone, Schema, Zones
 from shoal.domain.schema import BOOLEAN, NUMBER, TEXT, TIME, UNTYPED
 from shoal.domain.times import circle, seconds
 from shoal.sources.cells import number, word
+from shoal.sources.zones import zones_of_places
 
 Values = npt.NDArray[np.generic]
 
@@ -76,6 +78,8 @@ class Piece:
         The weight of each row.
     part : Words, optional
         What each row says in the column that cuts the table into parts.
+    zone : ndarray of int64, optional
+        The zone of each row.
     """
 
     start: int
@@ -83,6 +87,13 @@ class Piece:
     people: Words | None = None
     weights: Values | None = None
     part: Words | None = None
+    zone: Integers | None = None
+
+    @property
+    def cells(self) -> list[Values]:
+        """All that tells rows of one person apart: two with the same are interchangeable."""
+        more = (self.weights, self.zone)
+        return [*self.columns, *(values for values in more if values is not None)]
 
     @property
     def n_rows(self) -> int:
@@ -90,7 +101,7 @@ class Piece:
         return len(self.columns[0])
 
     def take(self, rows: npt.NDArray[np.int64]) -> Piece:
-        """Return some of the rows, without their people and their part."""
+        """Return some of the rows, without their people, their part and their zone."""
         weights = None if self.weights is None else self.weights[rows]
         return Piece(self.start, [values[rows] for values in self.columns], None, weights)
 
@@ -163,8 +174,27 @@ def read_frame(
             columns += expanded(field, read_numbers(series(field.name), truth=field.kind == "boolean"))
     people = None if schema.unit is None else read(schema.unit)
     weights = None if schema.weight is None else read_numbers(series(schema.weight))
+    if isinstance(schema.part, InZone):
+        zone = _zones(schema.part.zones, series, read)
+        return Piece(start, columns, people, weights, zone=zone)
     part = None if schema.part is None else read(schema.part.column)
     return Piece(start, columns, people, weights, part)
+
+
+def _zones(zones: Zones, series: Callable[[str], Any], read: Callable[[str], Words]) -> Integers:
+    """Return the zone of each row, by what it says of its own."""
+    columns = zones.columns or ()
+    if zones.by_column:
+        return zones_of_words(zones, read(columns[0]))
+    x, y = (read_numbers(series(name)) for name in columns)
+    return zones_of_places(zones, x, y)
+
+
+def zones_of_words(zones: Zones, found: Words) -> Integers:
+    """Return the zone that each row names; one that names none of them is in the rest."""
+    known = {name: i for i, name in enumerate(zones.names[:-1])}
+    rest = len(known)
+    return np.array([*(known.get(word, rest) for word in found.words), rest], dtype=np.int64)[found.codes]
 
 
 def read_numbers(series: Any, *, truth: bool = False) -> Values:

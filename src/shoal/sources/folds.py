@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from shoal.domain.hashing import hash_rows
 from shoal.sources.columns import Piece
-from shoal.sources.people import hash_rows
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,22 +7,26 @@ import hashlib
 import numpy as np
 import numpy.typing as npt
 
-from shoal.domain import Part
+from shoal.domain import InZone, Part
 from shoal.sources.columns import Piece
 
 Mask = npt.NDArray[np.bool_]
 
 
-def in_part(piece: Piece, part: Part) -> Mask:
-    """Say which rows of a piece are in a part; a row is in exactly one part of a column.
+def in_part(piece: Piece, part: Part | InZone) -> Mask:
+    """Say which rows of a piece are in a part, or in a zone; a row is in exactly one of each.
 
     Parameters
     ----------
     piece : Piece
-        Some rows, with what they say in the part's column.
-    part : Part
+        Some rows, with what they say in the part's column, or their zones.
+    part : Part or InZone
         Which.
     """
+    if isinstance(part, InZone):
+        if piece.zone is None:
+            raise TypeError("the rows do not say which zone they are in")
+        return np.asarray(piece.zone == part.number)
     return np.asarray(part_numbers(piece, part) == part.number)
 
 

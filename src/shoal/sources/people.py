@@ -13,10 +13,10 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from shoal.domain.hashing import Hashes, hash_rows
 from shoal.domain.lattice import as_doubles
-from shoal.sources.columns import Piece, Values, Words
+from shoal.sources.columns import Piece, Words
 
-Hashes = npt.NDArray[np.uint64]
 Indices = npt.NDArray[np.int64]
 
 # Rows held back before the best of each person are picked: picking is cheaper in bulk.
@@ -65,14 +65,13 @@ class Keeper:
             raise TypeError("the rows have no people")
         people, seeds = self._register.find(piece.people)
         places = piece.start + np.arange(piece.n_rows)
-        cells = piece.columns if piece.weights is None else [*piece.columns, piece.weights]
         usable = np.ones(piece.n_rows, dtype=np.bool_) if among is None else among.copy()
         if self._drop_incomplete:
             for values in piece.columns:
                 usable &= np.isfinite(as_doubles(values))
         self._alone.append(places[usable & (people < 0)])
         named = usable & (people >= 0)
-        rows = _Rows(people[named], hash_rows(cells, seeds)[named], places[named])
+        rows = _Rows(people[named], hash_rows(piece.cells, seeds)[named], places[named])
         self._waiting.append(rows.take(self._has_a_chance(rows)))
         if sum(len(rows.people) for rows in self._waiting) > max(_WAITING, len(self._held.people)):
             self._pick()
@@ -108,12 +107,12 @@ class _Register(dict[str, int]):
 
     def __init__(self, key: int) -> None:
         super().__init__()
-        self._key = (key % 2**128).to_bytes(16, "little")
+        self._key = key
         self._seeds = array("Q")
 
     def __missing__(self, word: str) -> int:
         self[word] = len(self)
-        self._seeds.append(_seed(word, self._key))
+        self._seeds.append(seed_of(word, self._key))
         return self[word]
 
     def find(self, found: Words) -> tuple[Indices, Hashes]:
@@ -163,23 +162,7 @@ def keep(people: Indices, hashes: Hashes, max_rows: int) -> Indices:
     return np.asarray(order[rank < max_rows], dtype=np.int64)
 
 
-def hash_rows(columns: Sequence[Values], seeds: Hashes) -> Hashes:
-    """Mix the cells of each row into its seed, to 63 bits. Equal rows have equal hashes, of whatever type."""
-    state = seeds
-    for values in columns:
-        cells = as_doubles(values) + 0.0  # a new array, and no minus zero
-        cells[np.isnan(cells)] = np.nan
-        state = _mix(state ^ cells.view(np.uint64))
-    return state >> np.uint64(1)  # below any limit
-
-
-def _mix(x: Hashes) -> Hashes:
-    # The finaliser of SplitMix64. Privacy does not rest on it, only evenness of the choice.
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
-
-
-def _seed(word: str, key: bytes) -> int:
-    digest = hashlib.blake2b(word.encode("utf-8", errors="surrogatepass"), digest_size=8, key=key)
-    return int.from_bytes(digest.digest(), "little")
+def seed_of(word: str, key: int) -> int:
+    """Return the keyed hash of a person, of 64 bits."""
+    text, secret = word.encode("utf-8", errors="surrogatepass"), (key % 2**128).to_bytes(16, "little")
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8, key=secret).digest(), "little")

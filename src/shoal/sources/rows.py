@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from copy import copy
 from dataclasses import replace
 from functools import reduce as fold
 from itertools import chain, islice
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
-from shoal.domain import Chunk, Domain, Schema
+from shoal._typing import Integers
+from shoal.domain import Chunk, Domain, InZone, Part, Schema
+from shoal.domain.groups import Groups, Here
 from shoal.sources.columns import Piece
 from shoal.sources.folds import Fold
 from shoal.sources.parts import Mask, PartsOfPeople, in_part
@@ -21,6 +23,7 @@ from shoal.sources.people import Indices, Keeper
 
 T = TypeVar("T")
 S = TypeVar("S")
+J = TypeVar("J")
 
 # Rows: 256 kilobytes per column, enough that a chunk costs little more than its rows.
 CHUNK_ROWS = 65_536
@@ -36,6 +39,10 @@ class OpenTable(ABC):
     """
 
     schema: Schema
+    keeps_copy: bool = False
+    """Whether rows are costly to decode, so that a copy of them on the lattice is kept on the local disk."""
+    reads_zones: ClassVar[bool] = True
+    """Whether rows say in which zone they are; workers of an engine do not read that yet."""
     fold: Fold | None = None
     """The fold whose rows are read, in a search; all rows, if None."""
 
@@ -80,10 +87,31 @@ class OpenTable(ABC):
         """
 
     def without_people(self) -> Self:
-        """Return the same table without the columns that say whose a row is, and in which part."""
+        """Return the same table without the columns of people and parts; zones stay."""
+        part = self.schema.part
+        return self._with(replace(self.schema, unit=None, part=part if isinstance(part, InZone) else None))
+
+    def in_zone(self, zone: InZone) -> Self:
+        """Return the same table, of which the rows of one zone are read."""
+        return self._with(replace(self.schema, part=zone))
+
+    def _with(self, schema: Schema) -> Self:
         other = copy(self)
-        other.schema = replace(self.schema, unit=None, part=None)
+        other.schema = schema
         return other
+
+    def by_zone(self, domains: Sequence[Domain]) -> Iterator[list[tuple[Integers, Chunk]]]:
+        """Put every row on the lattice of its zone, some rows at a time: to label them.
+
+        For each zone come the places of its rows among these, and the rows.
+        """
+        for part in self.parts(chunk_rows_for(self)):
+            piece = self.read(part)
+            if piece.zone is None:
+                raise TypeError("the rows do not say which zone they are in")
+            places = [(piece.zone == number).nonzero()[0] for number in range(len(domains))]
+            pairs = zip(places, domains, strict=True)
+            yield [(rows, domain.encode(piece.take(rows).columns)) for rows, domain in pairs]
 
     def encoded(self, domain: Domain) -> Iterator[Chunk]:
         """Put every row on the lattice, a chunk at a time: to label rows, where none may be left out."""
@@ -124,10 +152,14 @@ class Source:
         self._domain = domain
         self._chunk_rows = chunk_rows or chunk_rows_for(table)
         self._threads = threads or available_cores()
+        self._saw: Callable[[int], None] | None = None
         self._kept: Indices | None = None
         if table.schema.unit is not None:
             self._kept = self._keep(key, parts_key)
             self._table = table.without_people()
+
+    here: ClassVar[bool] = True
+    """Whether all rows can be brought together in this process."""
 
     def within(self, domain: Domain) -> Self:
         """Return the same rows on the lattice of another domain."""
@@ -137,7 +169,32 @@ class Source:
 
     def reduce(self, partial: Callable[[Chunk], T], combine: Callable[[T, T], T]) -> T:
         """Apply `partial` to every chunk and combine the results, in order."""
-        return fold(combine, self._map(partial))
+        return fold(combine, self._map(self._told(partial)))
+
+    def regrouped(
+        self, split: Callable[[Chunk, int], Sequence[S]], join: Callable[[Sequence[S]], J]
+    ) -> Groups[J]:
+        """Join what every chunk deals out, in one group."""
+        return Here([join(self.reduce(lambda chunk: [split(chunk, 1)[0]], lambda one, more: [*one, *more]))])
+
+    def watched(self, saw: Callable[[int], None]) -> Self:
+        """Return the same rows, which tell how many of them were read, for the data holder's own screen."""
+        other = copy(self)
+        other._saw = saw
+        return other
+
+    def _told(self, partial: Callable[[Chunk], T]) -> Callable[[Chunk], T]:
+        """Return the same function, which also tells of the rows of each chunk, in threads."""
+        saw = self._saw
+        if saw is None:
+            return partial
+
+        def seen(chunk: Chunk) -> T:
+            found = partial(chunk)
+            saw(chunk.n_rows)
+            return found
+
+        return seen
 
     def _map(self, function: Callable[[Chunk], T]) -> Iterator[T]:
         parts = self._table.parts(self._chunk_rows)
@@ -147,8 +204,10 @@ class Source:
         piece = self._table.read(part)
         if self._kept is not None:
             first, last = self._kept.searchsorted([piece.start, piece.start + piece.n_rows])
-            piece = piece.take(self._kept[first:last] - piece.start)
-        elif (among := self._among(piece)) is not None:
+            rows = self._kept[first:last] - piece.start
+            # A person's rows were kept from all zones together: now those of one are read.
+            piece = piece.take(rows if self._zone is None else rows[in_part(piece, self._zone)[rows]])
+        elif (among := self._among(piece, part=self._table.schema.part)) is not None:
             piece = piece.take(among.nonzero()[0])
         return self._domain.encode(piece.columns, piece.weights)
 
@@ -157,17 +216,25 @@ class Source:
         drop, part = self._domain.missing == "drop", self._table.schema.part
         keeper = Keeper(self._domain.unit.max_rows, key, drop_incomplete=drop)
         limit = None
-        if part is not None and part.per_person is not None:  # and one before, for whose parts are read
+        if isinstance(part, Part) and part.per_person is not None:  # and one before, for whose parts are read
             limit = PartsOfPeople(part, parts_key)
             for piece in self._pieces():
                 limit.add(piece)
         for piece in self._pieces():
-            keeper.add(piece, self._among(piece, limit))
+            # From all zones: a person has so many rows in the whole table, and so is in so many zones.
+            keeper.add(piece, self._among(piece, limit, part=None if self._zone is not None else part))
         return keeper.places()
 
-    def _among(self, piece: Piece, limit: PartsOfPeople | None = None) -> Mask | None:
+    @property
+    def _zone(self) -> InZone | None:
+        part = self._table.schema.part
+        return part if isinstance(part, InZone) else None
+
+    def _among(
+        self, piece: Piece, limit: PartsOfPeople | None = None, *, part: Part | InZone | None
+    ) -> Mask | None:
         """Say which rows of a piece are in the part and the fold that are read; None for all."""
-        part, fold = self._table.schema.part, self._table.fold
+        fold = self._table.fold
         if part is None:
             return None if fold is None else fold.rows(piece)
         inside = in_part(piece, part) if limit is None else limit.rows(piece)
@@ -175,35 +242,6 @@ class Source:
 
     def _pieces(self) -> Iterator[Piece]:
         return in_order(self._table.read, self._table.parts(self._chunk_rows), self._threads)
-
-
-class Watched:
-    """A source that tells how many rows were read, for the data holder's own screen.
-
-    Parameters
-    ----------
-    source : Source
-        Where the rows are.
-    saw : callable
-        Told of the rows of each chunk, in threads.
-    """
-
-    def __init__(self, source: Source | Watched, saw: Callable[[int], None]) -> None:
-        self._source, self._saw = source, saw
-
-    def within(self, domain: Domain) -> Watched:
-        """Return the same rows on the lattice of another domain."""
-        return Watched(self._source.within(domain), self._saw)
-
-    def reduce(self, partial: Callable[[Chunk], T], combine: Callable[[T, T], T]) -> T:
-        """Apply `partial` to every chunk and combine the results, in order."""
-
-        def seen(chunk: Chunk) -> T:
-            found = partial(chunk)
-            self._saw(chunk.n_rows)
-            return found
-
-        return self._source.reduce(seen, combine)
 
 
 def in_order(function: Callable[[S], T], items: Iterable[S], threads: int) -> Iterator[T]:

@@ -77,6 +77,8 @@ class StreamTable(FileTable):
         Where the batches come from.
     """
 
+    keeps_copy = False  # what can be read only once lies on the local disk already
+
     def __init__(self, part: Part) -> None:
         self.path = str(part.path)
         self._types: dict[str, str] = {}

@@ -14,8 +14,8 @@ from typing import Any, Self, TypeVar
 import narwhals.stable.v1 as nw
 import numpy as np
 
-from shoal._typing import Array
-from shoal.domain import Chunk, Domain, Part, Schema
+from shoal._typing import Array, Integers
+from shoal.domain import Chunk, Domain, InZone, Part, Schema
 from shoal.domain.schema import BOOLEAN, NUMBER, Level, declared_by, no_such_column
 from shoal.errors import InvalidTable
 from shoal.sources.arrow import FileTable
@@ -23,6 +23,7 @@ from shoal.sources.columns import Piece, Values, expanded, read_frame, read_numb
 from shoal.sources.folds import Fold
 from shoal.sources.rows import OpenTable, Source, in_order
 from shoal.sources.streams import stream_of
+from shoal.sources.zones import zones_of_places
 
 T = TypeVar("T")
 
@@ -48,8 +49,8 @@ class Table(OpenTable):
         As for :meth:`shoal.domain.Schema.of`.
     columns : collection of str, optional
         The columns to cluster; all others are passed over. All that are there, if not given.
-    part : Part, optional
-        The part of the table whose rows are read.
+    part : Part or InZone, optional
+        The part of the table, or the zone, whose rows are read.
 
     Examples
     --------
@@ -73,7 +74,7 @@ class Table(OpenTable):
         cyclic: Mapping[str, Any] | None = None,
         indicators: bool | Collection[str] = False,
         columns: Collection[str] | None = None,
-        part: Part | None = None,
+        part: Part | InZone | None = None,
     ) -> None:
         _check_names(data)
         frame = nw.from_native(data, strict=False, eager_only=False)
@@ -83,11 +84,11 @@ class Table(OpenTable):
         if self._frame is not None:
             self._n_rows = len(self._frame)
             self._keys = {str(key): key for key in self._frame.columns}
-            names = (
-                self._keys
-                if columns is None
-                else self._wanted(columns, (unit, weights, part and part.column))
-            )
+            part = part.placed(columns or (), self._keys) if isinstance(part, InZone) else part
+            places = () if part is None else part.columns
+            names = self._keys if columns is None else self._wanted(columns, (unit, weights, *places))
+            if columns is not None and len(places) > 1:  # only read to say where a row is
+                ignore = {*ignore, *places} - {*columns}
             types = {name: type_of_series(self._frame.get_column(self._keys[name])) for name in names}
         else:
             if columns is not None:
@@ -150,9 +151,16 @@ class Table(OpenTable):
         if self._frame is None:
             cells = zip(self.schema.fields, self._array[start:stop].T, strict=True)
             columns: list[Values] = [column for field, one in cells for column in expanded(field, one)]
-            return Piece(start, columns, None, weights)
+            return Piece(start, columns, None, weights, zone=self._zones(start, stop))
         piece = read_frame(self._frame[start:stop], self.schema, start, keys=self._keys)
         return piece if weights is None else replace(piece, weights=weights)
+
+    def _zones(self, start: int, stop: int) -> Integers | None:
+        part = self.schema.part
+        if not isinstance(part, InZone):
+            return None
+        x, y = (self._array[start:stop, int(name[1:])] for name in part.columns)  # x0, x1, ...
+        return zones_of_places(part.zones, x, y)
 
     def source(
         self, domain: Domain, *, key: int = 0, parts_key: int = 0, threads: int | None = None
@@ -252,7 +260,7 @@ class MemorySource(Source):
 
     def reduce(self, partial: Callable[[Chunk], T], combine: Callable[[T, T], T]) -> T:
         """Apply `partial` to every chunk and combine the results, in order."""
-        return fold(combine, in_order(partial, self._chunks, self._threads))
+        return fold(combine, in_order(self._told(partial), self._chunks, self._threads))
 
 
 def open_table(
@@ -264,7 +272,7 @@ def open_table(
     bounds: Any = None,
     cyclic: Mapping[str, Any] | None = None,
     indicators: bool | Collection[str] = False,
-    part: Part | None = None,
+    part: Part | InZone | None = None,
 ) -> OpenTable:
     """Open a table to fit a model on it.
 
@@ -285,8 +293,8 @@ def open_table(
         Columns that go round.
     indicators : bool or collection of str
         Columns that get another one for missing cells.
-    part : Part, optional
-        The part of the table whose rows are read.
+    part : Part or InZone, optional
+        The part of the table, or the zone, whose rows are read.
 
     Examples
     --------
@@ -311,8 +319,7 @@ def open_table(
     names = [mapping for mapping in (bounds, levels, cyclic) if isinstance(mapping, Mapping)]
     if isinstance(bounds, Mapping) and bounds:
         roles["columns"] = dict.fromkeys(str(name) for mapping in names for name in mapping)
-    X = stream_of(X) or X
-    return _file(X).using(**roles) if _is_file(X) else Table(X, **roles)
+    return _opened(X, roles)
 
 
 def open_like(X: Any, schema: Schema | None) -> OpenTable:
@@ -327,11 +334,15 @@ def open_like(X: Any, schema: Schema | None) -> OpenTable:
     """
     if schema is None:
         return open_table(X)
-    roles: dict[str, Any] = {
-        **schema.roles,
-        "ignore": {schema.unit, schema.weight, schema.part and schema.part.column},
-    }
-    names, X = [field.name for field in schema.fields], stream_of(X) or X
+    roles: dict[str, Any] = {**schema.roles, "ignore": {schema.unit, schema.weight}}
+    if isinstance(schema.part, InZone):  # a row is labelled by the groups of its zone
+        roles["part"] = schema.part
+    elif schema.part is not None:
+        roles["ignore"].add(schema.part.column)
+    names = [field.name for field in schema.fields]
+    if (engine := _engine(X)) is not None:
+        return engine(X, columns=names if schema.named else None, **roles)
+    X = stream_of(X) or X
     if _is_file(X):
         return _file(X, schema).using(columns=names if schema.named else None, **roles)
     # Columns that were not clustered are passed over, unless some that were are not there.
@@ -368,8 +379,28 @@ def open_beside(
     roles["declared"] = {**declared_by(bounds), **roles["declared"]}
     names = dict.fromkeys([*(field.name for field in schema.fields), *map(str, bounds), *(levels or {})])
     roles |= {"columns": names, "unit": unit, "weights": weights}
+    return _opened(X, roles)
+
+
+def _opened(X: Any, roles: dict[str, Any]) -> OpenTable:
+    if (engine := _engine(X)) is not None:
+        return engine(X, **roles)
     X = stream_of(X) or X
     return _file(X).using(**roles) if _is_file(X) else Table(X, **roles)
+
+
+def _engine(X: Any) -> Callable[..., OpenTable] | None:
+    """Return what opens a table of an engine, which is not imported here; None if it is none's."""
+    library = type(X).__module__.partition(".")[0]
+    if library in ("dask", "dask_expr"):
+        from shoal.sources.engines.dask import DaskTable
+
+        return DaskTable
+    if library == "pyspark":
+        from shoal.sources.engines.spark import SparkTable
+
+        return SparkTable
+    return None
 
 
 def _is_file(X: Any) -> bool:

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import InvalidRelease
+from shoal.queries.gate.not_for_release import NotForRelease
 from shoal.queries.losses.cell_losses import CellLoss, OffsetCost
 from shoal.queries.losses.cluster_cost import ClusterCost, Loss
 from shoal.queries.losses.coordinate_mass import CoordinateMass
@@ -97,6 +98,8 @@ def plain(value: Any, store: Arrays | None = None) -> Any:
     >>> plain([Fraction(1, 3), float("inf")])
     ['1/3', 'inf']
     """
+    if isinstance(value, NotForRelease):
+        value.refuse()
     if is_dataclass(value) and not isinstance(value, type):
         content = {_name(f): plain(getattr(value, f.name), store) for f in written_fields(value)}
         return {TAG: stored_name(type(value)), **content}
@@ -296,6 +299,8 @@ def digest(value: Any) -> str:
 
 def _feed(state: Any, value: Any) -> None:
     # Arrays are hashed as bytes: writing them out as text first would cost more than the query.
+    if isinstance(value, NotForRelease):
+        value.refuse()
     if isinstance(value, np.ndarray):
         state.update(f"<{value.dtype.str}{value.shape}>".encode())
         state.update(np.ascontiguousarray(value).tobytes())

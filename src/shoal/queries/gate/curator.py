@@ -35,6 +35,7 @@ from shoal.queries.questions import (
     PublicSeed,
     Question,
     Restore,
+    SeedsAsPublished,
     Select,
     SelectEach,
     SparseHistogram,
@@ -52,6 +53,7 @@ from shoal.queries.questions.answers import (
     SparseCounts,
 )
 from shoal.queries.questions.base import Tally
+from shoal.queries.questions.block_task import Align
 from shoal.queries.questions.parts import Share, share_steps
 from shoal.queries.statistics.aggregates import RowStat, Value
 
@@ -254,6 +256,7 @@ class Curator(ABC):
         *,
         share: Fraction,
         noise: Noise | None = None,
+        align: Align = "matched",
     ) -> NoisyMeans:
         """Cluster random blocks of rows, each on its own, and return the noisy mean of their centres.
 
@@ -269,9 +272,11 @@ class Curator(ABC):
             Share of the budget.
         noise : Noise, optional
             The law of the noise.
+        align : {"matched", "sorted"}
+            Which of a block's centres is the first: matched to the public ones, or sorted by their columns.
         """
         lower, upper = within
-        return self._ask(BlockMeans(n_blocks, reference, lower, upper, self._portion * share, noise))
+        return self._ask(BlockMeans(n_blocks, reference, lower, upper, self._portion * share, noise, align))
 
     def grow(self, axes: tuple[int, ...], *, share: Fraction) -> Tree:
         """Halve the domain again and again where rows are many, and return the boxes.
@@ -318,12 +323,12 @@ class Curator(ABC):
         steps = share_steps(shares, self._portion)
         return self._ask(Parts(tuple(axes), Nodes(starts, levels), more, steps, self._view))
 
-    def as_published(self, task: AsPublished) -> NotPrivate:
+    def as_published(self, task: AsPublished | SeedsAsPublished) -> NotPrivate:
         """Run an algorithm as it was published, without privacy. Refused wherever a guarantee is asked for.
 
         Parameters
         ----------
-        task : AsPublished
+        task : AsPublished or SeedsAsPublished
             One that the gate knows: code to run on rows is never handed in.
         """
         return self._ask(task)

@@ -11,7 +11,7 @@ interpreter's lock: run several chunks in several threads.
 
 from shoal.queries.kernels.cells import accumulate, count, cut, offset_cost, offsets, products
 from shoal.queries.kernels.costs import cell_costs, set_costs
-from shoal.queries.kernels.dispatch import compiles, warm
+from shoal.queries.kernels.dispatch import compiles, telling_of_compiling, warm
 from shoal.queries.kernels.nearest import assign, assign_sums
 
 __all__ = [
@@ -26,5 +26,6 @@ __all__ = [
     "offsets",
     "products",
     "set_costs",
+    "telling_of_compiling",
     "warm",
 ]

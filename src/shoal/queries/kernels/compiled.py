@@ -1,12 +1,9 @@
 """Assignment of the rows of a chunk, compiled on first use; `shoal.queries.kernels` is the way in.
 
-Rows lie in the lanes of the processor: every inner loop runs over a block of rows of one column, which the
-compiler turns into vector instructions. Three habits keep it able to:
-
-* a running minimum is read from one buffer and written to another, because updating it in place compiles
-  to masked stores, which are several times slower;
-* sums are indexed by unsigned labels, which need no test for "counted from the end";
-* four centres by four columns are multiplied at once, so that a loaded value is used four times.
+Rows lie in the lanes of the processor (`lanes.py`). A block of them is copied to where it stays in cache;
+then, `ROWS` at a time, float32 scores of all centres are multiplied out, each in registers until it is done;
+the least two are kept; rows where those are too close to be trusted are settled in whole numbers. Sums are
+whole numbers from the start.
 
 Buffers come from outside, because code that allocates takes long to compile. Nothing here starts threads.
 """
@@ -22,6 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.domain import STEPS
+from shoal.queries.kernels import lanes
+from shoal.queries.kernels.lanes import ROWS
 
 Array = npt.NDArray[Any]
 F = TypeVar("F", bound=Callable[..., Any])
@@ -32,18 +31,22 @@ STARTERS: list[Callable[[], Any]] = []
 _ONE = np.float32(STEPS)
 _WORST = np.int64(2**62)
 _OPTIONS = {"nogil": True, "error_model": "numpy"}
+PANEL = 128
+"""Columns at a time: those of `ROWS` rows take half of the first cache, 16 of 32 kB."""
+WIDTH = 8
+"""Columns of a row that are added at once."""
+COPIES = 4
+"""Places to add up a cell: as many rows as are added in the time that one takes."""
+FULL = COPIES * 2047
+"""Rows whose lattice steps add up to less than 2^31 in every copy."""
+
 _SCALARS = {"f4": "float32", "f8": "float64", "i4": "int32", "i8": "int64"}
 
 
-def part(function: F, **options: Any) -> F:
+def part(function: F) -> F:
     """Mark a part of an entry point; it need not be callable from Python, which saves compiling."""
     without = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    return cast(F, numba.njit(**_OPTIONS, **without, **options)(function))
-
-
-def fused(function: F) -> F:
-    """Mark a part that may round a product and its sum once, not twice: filters, never the last word."""
-    return part(function, fastmath={"contract"})
+    return cast(F, numba.njit(**_OPTIONS, **without)(function))
 
 
 def entry(signature: str) -> Callable[[F], F]:
@@ -74,23 +77,24 @@ def entry(signature: str) -> Callable[[F], F]:
 
 
 class Filter(NamedTuple):
-    """Centres as the float32 filter wants them, padded to multiples of four."""
+    """Centres as the float32 filter wants them, an even number: a score is half + points . x."""
 
     points: npt.NDArray[np.float32]
     half: npt.NDArray[np.float32]
     norms: npt.NDArray[np.int64]
-    gap: float
+    gap: np.float32
 
 
 def prepare(centres: npt.NDArray[np.int64]) -> Filter:
-    """Return float32 centres, half and exact norms, and the widest gap between scores not to be trusted.
+    """Return float32 centres times -1, half and exact norms, and the widest gap not to be trusted.
 
     The score of row x and centre p is |p|^2 / 2 - x.p. Let u = 2^-24. Entries of x and p are at most 1 and
     exact in float32, and no product is below 2^-40, so none underflows. Whatever the order and the fusing,
     each term passes through at most d + 1 roundings, the half norm through one more, and the terms add up
     to at most |p|^2 / 2 + |p|_1 <= 3/2 |p|_1. So a computed score errs by at most E = 3/2 g max |p|_1 with
     g = (d + 2) u / (1 - (d + 2) u). If it is the least by more than 2 E, the true one is the least too.
-    Two more roundings in g and the last factor cover those of this bound and of comparing with it.
+    Two more roundings in g and the last factor cover those of this bound and of comparing with it: the
+    difference of two scores is rounded once.
     """
     k, d = centres.shape
     return _prepare(centres.tobytes(), k, d)
@@ -99,16 +103,17 @@ def prepare(centres: npt.NDArray[np.int64]) -> Filter:
 @lru_cache(maxsize=2)  # all chunks of one pass ask for the same
 def _prepare(steps: bytes, k: int, d: int) -> Filter:
     centres = np.frombuffer(steps, dtype=np.int64).reshape(k, d)
-    points = np.zeros((-(-k // 4) * 4, -(-d // 4) * 4), dtype=np.float32)
-    points[:k, :d] = centres / STEPS
+    points = np.zeros((-(-k // 2) * 2, d), dtype=np.float32)
+    points[:k] = -centres / STEPS
     norms = (centres * centres).sum(axis=1)
     # A copy of an earlier centre never wins a tie: left at infinity, it costs no settling either.
     half = np.full(len(points), np.inf, dtype=np.float32)
-    first = np.unique(centres, axis=0, return_index=True)[1]
+    first = list({row.tobytes(): j for j, row in reversed(list(enumerate(centres)))}.values())
     half[first] = norms[first] / (2 * STEPS**2)
     error = (d + 4) * 2.0**-24
     length = float(np.abs(centres).sum(axis=1).max()) / STEPS
-    return Filter(points, half, norms, 3.0 * error / (1.0 - error) * length * (1.0 + 2.0**-10))
+    gap = 3.0 * error / (1.0 - error) * length * (1.0 + 2.0**-10)
+    return Filter(points, half, norms, np.nextafter(np.float32(gap), np.float32(np.inf)))
 
 
 @part
@@ -121,170 +126,143 @@ def load_block(columns: Array, start: int, m: int, block: Array) -> None:
 
 
 @part
-def add_block(block: Array, d: int, labels: Array, m: int, totals: Array) -> None:
-    """Add d columns and one of ones to `totals` (d // 4 + 1, k, 4): float64 holds the sums exactly."""
-    for group in range(totals.shape[0]):
-        into = totals[group]
-        x0, x1, x2, x3 = block[4 * group], block[4 * group + 1], block[4 * group + 2], block[4 * group + 3]
-        if 4 * group == d:  # the column of ones by itself
-            for i in range(m):
-                into[np.uint64(np.uint32(labels[i])), 0] += 1.0
-        else:
-            for i in range(m):
-                cell = np.uint64(np.uint32(labels[i]))
-                into[cell, 0] += np.float64(x0[i])
-                into[cell, 1] += np.float64(x1[i])
-                into[cell, 2] += np.float64(x2[i])
-                into[cell, 3] += np.float64(x3[i])
+def add_block(block: Array, d: int, labels: Array, m: int, recent: Array) -> None:
+    """Add the steps of d columns, and one for each row, to `recent` (d // WIDTH + 1, COPIES, cells * WIDTH).
 
-
-@fused
-def _rank(block: Array, points: Array, half: Array, scores: Array, two: Array, labels: Array) -> int:
-    """Score every centre and row of a block, in float32, and keep each row's least two and the best label.
-
-    A score is a half norm minus an inner product. Returns the side of the buffers that holds the result.
+    To add to a cell waits for what was just added to it. So neighbouring rows add to different copies, and
+    rows of one cell take no longer than rows of many.
     """
-    rows = block.shape[1]
-    for i in range(rows):
-        two[0, i] = np.inf
-        two[1, i] = np.inf
-        labels[0, i] = 0
-    side = 0
-    for j in range(0, points.shape[0], 4):
-        s0, s1, s2, s3 = scores[j], scores[j + 1], scores[j + 2], scores[j + 3]
-        h0, h1, h2, h3 = half[j], half[j + 1], half[j + 2], half[j + 3]
-        p0, p1, p2, p3 = points[j], points[j + 1], points[j + 2], points[j + 3]
-        for c in range(0, points.shape[1], 4):
-            x0, x1, x2, x3 = block[c], block[c + 1], block[c + 2], block[c + 3]
-            p00, p01, p02, p03 = p0[c], p0[c + 1], p0[c + 2], p0[c + 3]
-            p10, p11, p12, p13 = p1[c], p1[c + 1], p1[c + 2], p1[c + 3]
-            p20, p21, p22, p23 = p2[c], p2[c + 1], p2[c + 2], p2[c + 3]
-            p30, p31, p32, p33 = p3[c], p3[c + 1], p3[c + 2], p3[c + 3]
-            if c == 0:
-                for i in range(rows):
-                    y0, y1, y2, y3 = x0[i], x1[i], x2[i], x3[i]
-                    s0[i] = h0 - p00 * y0 - p01 * y1 - p02 * y2 - p03 * y3
-                    s1[i] = h1 - p10 * y0 - p11 * y1 - p12 * y2 - p13 * y3
-                    s2[i] = h2 - p20 * y0 - p21 * y1 - p22 * y2 - p23 * y3
-                    s3[i] = h3 - p30 * y0 - p31 * y1 - p32 * y2 - p33 * y3
+    last = np.int32(recent.shape[2] // WIDTH - 1)
+    for i in range(m, -(-m // 8) * 8):
+        labels[i] = last  # what is left of earlier rows goes to a cell that nobody reads
+    for group in range(recent.shape[0]):
+        into = recent[group]
+        s0, s1, s2, s3 = into[0], into[1], into[2], into[3]
+        if WIDTH * group == d:  # the column of ones by itself
+            one = np.int32(1)
+            for i in range(0, m, 4):
+                s0[WIDTH * labels[i]] += one
+                s1[WIDTH * labels[i + 1]] += one
+                s2[WIDTH * labels[i + 2]] += one
+                s3[WIDTH * labels[i + 3]] += one
+        else:
+            for i in range(0, m, 8):
+                rows = lanes.eight_rows(block, WIDTH * group, i)
+                lanes.add_to(s0, WIDTH * labels[i], rows[0])
+                lanes.add_to(s1, WIDTH * labels[i + 1], rows[1])
+                lanes.add_to(s2, WIDTH * labels[i + 2], rows[2])
+                lanes.add_to(s3, WIDTH * labels[i + 3], rows[3])
+                lanes.add_to(s0, WIDTH * labels[i + 4], rows[4])
+                lanes.add_to(s1, WIDTH * labels[i + 5], rows[5])
+                lanes.add_to(s2, WIDTH * labels[i + 6], rows[6])
+                lanes.add_to(s3, WIDTH * labels[i + 7], rows[7])
+
+
+@part
+def keep_block(
+    block: Array, d: int, labels: Array, start: int, m: int, kept: Array, recent: Array, totals: Array,
+) -> None:  # fmt: skip
+    """Keep the labels of a block in `kept`, its sums in `recent` and `totals`, unless these are empty.
+
+    Sums are added up in int32, and go from `recent` to `totals` before they could be too large for that.
+    """
+    if kept.size:
+        for i in range(m):
+            kept[start + i] = labels[i]
+    if totals.size:
+        add_block(block, d, labels, m, recent)
+        blocks = FULL // block.shape[1]
+        if start // block.shape[1] % blocks == blocks - 1:
+            _move(recent, totals)
+
+
+@part
+def _move(recent: Array, totals: Array) -> None:
+    """Add recent sums of all copies to the totals."""
+    for group in range(recent.shape[0]):
+        for copy in range(COPIES):
+            source, target = recent[group, copy], totals[group]
+            for i in range(target.shape[0]):
+                target[i] += source[i]
+                source[i] = 0
+
+
+@part
+def _score(block: Array, at: int, points: Array, half: Array, scores: Array) -> None:
+    """Fill `scores` (centres, ROWS), half norms minus inner products, for the rows from `at` on."""
+    d = points.shape[1]
+    for first in range(0, d, PANEL):
+        last = min(first + PANEL, d)
+        for j in range(0, points.shape[0], 2):
+            p, q = points[j], points[j + 1]
+            if first == 0:
+                a, b = lanes.fill_rows(half[j]), lanes.fill_rows(half[j + 1])
             else:
-                for i in range(rows):
-                    y0, y1, y2, y3 = x0[i], x1[i], x2[i], x3[i]
-                    s0[i] = s0[i] - p00 * y0 - p01 * y1 - p02 * y2 - p03 * y3
-                    s1[i] = s1[i] - p10 * y0 - p11 * y1 - p12 * y2 - p13 * y3
-                    s2[i] = s2[i] - p20 * y0 - p21 * y1 - p22 * y2 - p23 * y3
-                    s3[i] = s3[i] - p30 * y0 - p31 * y1 - p32 * y2 - p33 * y3
-        j0, j1, j2, j3 = np.int32(j), np.int32(j + 1), np.int32(j + 2), np.int32(j + 3)
-        old_best, old_second, old_label = two[2 * side], two[2 * side + 1], labels[side]
-        side = 1 - side
-        new_best, new_second, new_label = two[2 * side], two[2 * side + 1], labels[side]
-        for i in range(rows):
-            v0, v1, v2, v3, old = s0[i], s1[i], s2[i], s3[i], old_best[i]
-            low_a, high_a, who_a = min(v0, v1), max(v0, v1), j1 if v1 < v0 else j0
-            low_b, high_b, who_b = min(v2, v3), max(v2, v3), j3 if v3 < v2 else j2
-            low, who = min(low_a, low_b), who_b if low_b < low_a else who_a
-            high = min(max(low_a, low_b), min(high_a, high_b))
-            new_second[i] = min(min(high, old_second[i]), max(old, low))
-            new_label[i] = who if low < old else old_label[i]
-            new_best[i] = min(old, low)
-    return side
+                a, b = lanes.load(scores[j], 0), lanes.load(scores[j + 1], 0)
+            for c in range(first, last):
+                x = lanes.load(block[c], at)
+                a, b = lanes.times_plus(x, p[c], a), lanes.times_plus(x, q[c], b)
+            lanes.store(scores[j], 0, a)
+            lanes.store(scores[j + 1], 0, b)
+
+
+@part
+def _nearest_two(scores: Array, gap: float, labels: Array, at: int) -> Any:
+    """Label the rows from `at` on by their least score; return bits of those whose second is within `gap`."""
+    best = lanes.load(scores[0], 0)
+    second, label = lanes.fill(best, np.float32(np.inf)), lanes.fill(best, np.int32(0))
+    for j in range(1, scores.shape[0]):
+        score = lanes.load(scores[j], 0)
+        second = lanes.low(second, lanes.high(best, score))
+        label = lanes.pick(lanes.less(score, best), lanes.fill(score, np.int32(j)), label)
+        best = lanes.low(best, score)
+    lanes.store(labels, at, label)
+    return lanes.bits(lanes.less(lanes.fill(best, gap), lanes.minus(second, best))) ^ np.uint64(2**ROWS - 1)
 
 
 @part
 def _settle(
-    block: Array, m: int, centres: Array, norms: Array, gap: float, scores: Array,
-    best: Array, second: Array, labels: Array, row: Array,
-) -> None:  # fmt: skip
-    """Decide in exact integers every row whose least two scores lie within `gap`."""
-    close = 0
-    for i in range(m):  # a count, not a jump, so that it runs in vector lanes; most blocks end here
-        close += int(np.float64(second[i]) - np.float64(best[i]) <= gap)
-    if close == 0:
-        return
-    for i in range(m):
-        if np.float64(second[i]) - np.float64(best[i]) > gap:
-            continue
-        for c in range(centres.shape[1]):
-            row[c] = np.int64(block[c, i] * _ONE)
-        limit = np.float64(best[i]) + gap
-        least = _WORST
-        for j in range(centres.shape[0]):
-            if np.float64(scores[j, i]) <= limit:
-                product = np.int64(0)
-                for c in range(centres.shape[1]):
-                    product += row[c] * centres[j, c]
-                distance = norms[j] - 2 * product
-                if distance < least:
-                    least = distance
-                    labels[i] = j
+    block: Array, i: int, centres: Array, norms: Array, gap: float, scores: Array, lane: int, row: Array,
+) -> int:  # fmt: skip
+    """Return the nearest centre of row i in exact integers, among those whose score is within reach."""
+    limit = scores[0, lane]
+    for j in range(1, centres.shape[0]):
+        limit = min(limit, scores[j, lane])
+    for c in range(centres.shape[1]):
+        row[c] = np.int64(block[c, i] * _ONE)
+    least, label = _WORST, 0
+    for j in range(centres.shape[0]):
+        if scores[j, lane] - limit <= gap:
+            product = np.int64(0)
+            for c in range(centres.shape[1]):
+                product += row[c] * centres[j, c]
+            distance = norms[j] - 2 * product
+            if distance < least:
+                least, label = distance, j
+    return label
 
 
-@entry("f4[:,:] i8[:,:] i8[:] f4[:,:] f4[:] f8 F4[:,:] F4[:,:] F4[:,:] I4[:,:] I8[:] F8[:,:,:] I4[:]")
+@entry("f4[:,:] i8[:,:] i8[:] f4[:,:] f4[:] f4 F4[:,:] F4[:,:] I4[:] I8[:] I4[:,:,:] I8[:,:] I4[:]")
 def nearest(
     columns: Array, centres: Array, norms: Array, points: Array, half: Array, gap: float,
-    block: Array, scores: Array, two: Array, labels: Array, row: Array, totals: Array, kept: Array,
+    block: Array, scores: Array, labels: Array, row: Array, recent: Array, totals: Array, kept: Array,
 ) -> None:  # fmt: skip
     """Assign exactly: float32 filters, near ties are settled in integers.
 
-    Fills `kept` (n,) and adds to `totals`, each only if it is not empty; the rest of the second line is work
-    space. After the table's columns `block` holds one of ones, whose sum is the count.
+    Fills `kept` (n,) and adds to `recent` and `totals`, unless they are empty; the rest of the second line is
+    work space. After the table's columns `block` holds one of single steps, whose sum is the count.
     """
     n, rows = columns.shape[1], block.shape[1]
     for start in range(0, n, rows):
         m = min(rows, n - start)
         load_block(columns, start, m, block)
-        side = _rank(block, points, half, scores, two, labels)
-        found = labels[side]
-        _settle(block, m, centres, norms, gap, scores, two[2 * side], two[2 * side + 1], found, row)
-        if kept.size:
-            for i in range(m):
-                kept[start + i] = found[i]
-        if totals.size:
-            add_block(block, columns.shape[0], found, m, totals)
-
-
-@part
-def _distance(block: Array, point: Array, metric: Array, distance: Array) -> None:
-    for i in range(distance.shape[0]):
-        distance[i] = 0
-    for c in range(point.shape[0]):
-        values, at, weight = block[c], np.float64(point[c]) / np.float64(STEPS), metric[c]
-        for i in range(distance.shape[0]):
-            step = np.float64(values[i]) - at
-            distance[i] = distance[i] + weight * (step * step)
-
-
-@entry("f4[:,:] i8[:,:] f8[:] F4[:,:] F8[:,:] I4[:,:] F8[:,:,:] I4[:]")
-def weighted(
-    columns: Array, centres: Array, metric: Array,
-    block: Array, distances: Array, labels: Array, totals: Array, kept: Array,
-) -> None:  # fmt: skip
-    """Assign by weighted distance, added up column by column in float64; otherwise as `nearest`.
-
-    These sums are rounded, so their order is part of the result: every row goes through the same
-    operations in the same order wherever it lies, and its label is a function of the row alone.
-    """
-    n, rows = columns.shape[1], block.shape[1]
-    distance = distances[2]
-    for start in range(0, n, rows):
-        m = min(rows, n - start)
-        load_block(columns, start, m, block)
-        side = 0
-        for i in range(rows):
-            distances[0, i] = np.inf
-            labels[0, i] = 0
-        for j in range(centres.shape[0]):
-            _distance(block, centres[j], metric, distance)
-            who = np.int32(j)
-            best, label = distances[side], labels[side]
-            side = 1 - side
-            new_best, new_label = distances[side], labels[side]
-            for i in range(rows):
-                new_label[i] = who if distance[i] < best[i] else label[i]
-                new_best[i] = min(distance[i], best[i])
-        found = labels[side]
-        if kept.size:
-            for i in range(m):
-                kept[start + i] = found[i]
-        if totals.size:
-            add_block(block, columns.shape[0], found, m, totals)
+        for at in range(0, m, ROWS):
+            _score(block, at, points, half, scores)
+            near = _nearest_two(scores, gap, labels, at)
+            lane = 0
+            while near:  # seldom
+                if near & np.uint64(1) and at + lane < m:
+                    labels[at + lane] = _settle(block, at + lane, centres, norms, gap, scores, lane, row)
+                near >>= np.uint64(1)
+                lane += 1
+        keep_block(block, columns.shape[0], labels, start, m, kept, recent, totals)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 
@@ -30,10 +33,33 @@ def compiled_loops(name: str) -> ModuleType:
     return import_module(f"shoal.queries.kernels.{name}")
 
 
+@contextmanager
+def telling_of_compiling(tell: Callable[[], None]) -> Iterator[None]:
+    """Call `tell` once, before the first loop is compiled; those that are kept on disk are only read."""
+    if not compiles():
+        yield
+        return
+    from numba.core import event
+
+    class First(event.Listener):  # type: ignore[misc]
+        told = False
+
+        def on_start(self, _: Any) -> None:
+            if not self.told:
+                self.told = True
+                tell()
+
+        def on_end(self, _: Any) -> None:
+            pass
+
+    with event.install_listener("numba:compile", First()):
+        yield
+
+
 def warm() -> None:
     """Compile every loop now, for those who want to time what follows."""
     if compiles():
-        for name in ("few", "stats", "losses", "projection", "relative", "swaps"):
+        for name in ("few", "weighted", "stats", "losses", "projection", "relative", "swaps"):
             compiled_loops(f"compiled_{name}")
         for start in compiled_loops("compiled").STARTERS:
             start()

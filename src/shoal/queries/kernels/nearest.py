@@ -39,7 +39,7 @@ def assign(columns: Columns, centres: Integers, metric: Array | None = None) -> 
     if not dispatch.compiles():
         return reference.assign(columns, centres, metric)
     labels = np.empty(columns.shape[1], dtype=np.int32)
-    _sweep(columns, centres, metric, labels, np.empty((0, 0, 0)))
+    _sweep(columns, centres, metric, labels, np.empty((0, 0), dtype=np.int64))
     return labels
 
 
@@ -62,40 +62,43 @@ def assign_sums(
     if not dispatch.compiles():
         return reference.assign_sums(columns, centres, metric)
     k, d = centres.shape
-    totals = np.zeros((d // 4 + 1, k, 4))
+    width = dispatch.compiled_loops("compiled").WIDTH
+    totals = np.zeros((d // width + 1, (k + 1) * width), dtype=np.int64)
     _sweep(columns, centres, metric, np.empty(0, dtype=np.int32), totals)
-    # Every total is an exact multiple of 2^-20 below 2^33: so is its integer.
-    flat = totals.transpose(1, 0, 2).reshape(k, -1)
-    return (flat[:, :d] * STEPS).astype(np.int64), flat[:, d].astype(np.int64)
+    by_cell = totals.reshape(-1, k + 1, width).transpose(1, 0, 2).reshape(k + 1, -1)[:k]
+    return np.ascontiguousarray(by_cell[:, :d]), np.ascontiguousarray(by_cell[:, d])
 
 
-def _sweep(columns: Columns, centres: Integers, metric: Array | None, kept: Labels, totals: Array) -> None:
+def _sweep(columns: Columns, centres: Integers, metric: Array | None, kept: Labels, totals: Integers) -> None:
     """Assign a chunk; fill `kept` with labels and `totals` with sums and counts, each unless empty."""
-    k, d = centres.shape
-    rows = _block_rows(d, k)
-    few = metric is None and d <= 4 and dispatch.compiled_loops("compiled_few").suits(k, d)
-    block = np.zeros((d // 4 * 4 + 4, rows), dtype=np.float64 if few else np.float32)
-    block[d] = 1  # a column of ones: its sum is the count
+    loops, (k, d) = dispatch.compiled_loops("compiled"), centres.shape
+    rows = _block_rows(d)
+    block = np.zeros(((d // loops.WIDTH + 1) * loops.WIDTH, rows), dtype=np.float32)
+    block[d] = 1 / STEPS  # a column of single steps: its sum is the count
+    recent = np.zeros((len(totals), loops.COPIES, totals.shape[1]), dtype=np.int32)
     labels = np.empty((2, rows), dtype=np.int32)
-    if few:
-        loops = dispatch.compiled_loops("compiled_few")
-        loops.nearest_of_few(
-            columns, *loops.prepare(centres), block, np.empty((2, rows)), labels[0], totals, kept
+    few = dispatch.compiled_loops("compiled_few")
+    if metric is not None:
+        distances = np.empty((3, rows))
+        dispatch.compiled_loops("compiled_weighted").weighted(
+            columns, centres, metric, block, distances, labels, recent, totals, kept
         )
-    elif metric is None:
-        loops = dispatch.compiled_loops("compiled")
-        points, half, norms, gap = loops.prepare(centres)
-        scores = np.empty((len(points), rows), dtype=np.float32)
-        two, row = np.empty((4, rows), dtype=np.float32), np.empty(d, dtype=np.int64)
-        loops.nearest(
-            columns, centres, norms, points, half, gap, block, scores, two, labels, row, totals, kept
+    elif few.suits(k, d):
+        few.nearest_of_few(
+            columns, *few.prepare(centres), block, np.empty(rows), labels[0], recent, totals, kept
         )
     else:
-        dispatch.compiled_loops("compiled").weighted(
-            columns, centres, metric, block, np.empty((3, rows)), labels, totals, kept
+        points, half, norms, gap = loops.prepare(centres)
+        scores, row = np.empty((len(points), loops.ROWS), dtype=np.float32), np.empty(d, dtype=np.int64)
+        loops.nearest(
+            columns, centres, norms, points, half, gap, block, scores, labels[0], row, recent, totals, kept
         )
+    totals += recent.sum(axis=1, dtype=np.int64)
 
 
-def _block_rows(d: int, k: int) -> int:
-    """Return how many rows to hold at a time: their d values and k scores should stay in 384 kB of cache."""
-    return min(512, max(256, 98_304 // (d + k + 8) // 32 * 32))
+def _block_rows(d: int) -> int:
+    """Return how many rows to hold at a time: they should stay in 256 kB of cache.
+
+    An odd number of times 32: columns a power of two apart would push each other out of the first cache.
+    """
+    return min(15, max(3, 2**11 // (d + 8) - 1 | 1)) * 32

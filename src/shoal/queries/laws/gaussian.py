@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 from shoal._typing import Array, Integers
 from shoal.domain import Unit
@@ -86,7 +86,7 @@ class Gaussian(LawBlock):
     def _cdf(self, z: Array) -> Array:
         s = float(self.parameter)
         if s > FINE_SIGMA:
-            return np.asarray(stats.norm.cdf((z + 0.5) / s))
+            return np.asarray(special.ndtr((z + 0.5) / s))
         reach = math.ceil(40 * s)
         steps = np.arange(-reach, reach + 1)
         table = np.cumsum(np.exp(-((steps / s) ** 2) / 2))

@@ -7,11 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal._typing import Integers, Metric
-from shoal.domain import STEPS, Chunk
+from shoal._typing import Integers
+from shoal.domain import Chunk
 from shoal.errors import InvalidInput
 from shoal.queries.losses.cluster_cost import WIDTH
-from shoal.queries.losses.windows import HeldLoss, cell_of, summed_area
+from shoal.queries.losses.windows import HeldLoss, count_cells, summed
 
 
 @dataclass(frozen=True)
@@ -64,11 +64,16 @@ class GoodRadius(HeldLoss):
         """The columns of the table."""
         return self.columns
 
-    def exact_sums(self, chunk: Chunk) -> list[int]:
+    def exact_counts(self, chunk: Chunk) -> Integers:
+        """Count the rows of every cell."""
+        return count_cells(chunk, self.cells).ravel()
+
+    def sums_of(self, exact_totals: Integers) -> list[int]:
         """Return t L(r) for every radius, by a summed-area table."""
-        table, t = summed_area(chunk, self.cells), self.target
-        places = [cell_of((v * np.float32(STEPS)).astype(np.int64), self.cells) for v in chunk.columns]
-        counts = np.ones(chunk.n_rows, dtype=np.int64) if chunk.counts is None else chunk.counts
+        shape, t = (self.cells,) * self.columns, self.target
+        table = summed(exact_totals.reshape(shape))
+        full = np.flatnonzero(exact_totals)
+        places, counts = np.unravel_index(full, shape), exact_totals[full]
         found: list[int] = []
         for r in self.radii:
             if found and found[-1] == t * t:  # full balls stay full
@@ -84,9 +89,9 @@ class GoodRadius(HeldLoss):
             found.append(_largest(np.minimum(balls, t), counts, t))
         return found
 
-    def exact_losses(self, chunk: Chunk, metric: Metric) -> Integers:  # noqa: ARG002
+    def losses_of(self, exact_totals: Integers) -> Integers:
         """Return how far the quality of each radius is below the best there can be."""
-        t, sums = self.target, self.exact_sums(chunk)
+        t, sums = self.target, self.sums_of(exact_totals)
         most = t * t + self.slack * t
         before = [0, *sums[:-1]]
         quality = [min(t * t - p, s - t * t + self.slack * t) for p, s in zip(before, sums, strict=True)]

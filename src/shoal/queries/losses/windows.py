@@ -1,7 +1,7 @@
 """Small boxes that hold many rows: how small they can be, which one it is, and what lies inside.
 
-Rows are held at once here, because the count of the fullest box is not a sum over rows. Every loss says how
-far one row can move it.
+The count of the fullest box is not a sum over rows; the counts that it is the largest of are. Every loss says
+how far one row can move it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MOST_WINDOWS = 2**16
 
 
 class HeldLoss(ABC):
-    """Base class of losses of rows that are held at once: they need not add up over rows."""
+    """Base class of losses of rows that are held: they follow from totals that add up over rows."""
 
     monotone: ClassVar[bool]
     """Whether what is counted only grows with rows, and a loss moves no further than it either way. Then a
@@ -46,8 +46,16 @@ class HeldLoss(ABC):
         """The columns of the table it is for."""
 
     @abstractmethod
-    def exact_losses(self, chunk: Chunk, metric: Metric) -> Integers:
+    def exact_counts(self, chunk: Chunk) -> Integers:
+        """Return the exact totals, which add up over rows, that the losses follow from."""
+
+    @abstractmethod
+    def losses_of(self, exact_totals: Integers) -> Integers:
+        """Return the exact loss of every candidate, from the totals of all rows."""
+
+    def exact_losses(self, chunk: Chunk, metric: Metric) -> Integers:  # noqa: ARG002 - as other losses
         """Return the exact loss of every candidate, of all rows."""
+        return self.losses_of(self.exact_counts(chunk))
 
     @abstractmethod
     def describe(self) -> str:
@@ -182,14 +190,23 @@ def summed_area(chunk: Chunk, cells: int) -> Integers:
     >>> summed_area(Chunk(np.array([[-1.0, 0.9, 1.0]], dtype=np.float32)), 4)
     array([0, 1, 1, 1, 3])
     """
+    return summed(count_cells(chunk, cells))
+
+
+def count_cells(chunk: Chunk, cells: int) -> Integers:
+    """Return how many rows lie in each of equal cells of every column."""
     keys = np.zeros(chunk.n_rows, dtype=np.int64)
     for values in chunk.columns:
         keys = keys * cells + cell_of((values * np.float32(STEPS)).astype(np.int64), cells)
     shape = (cells,) * len(chunk.columns)
-    table = np.zeros(tuple(m + 1 for m in shape), dtype=np.int64)
-    counts = np.bincount(keys, chunk.counts, math.prod(shape)).astype(np.int64).reshape(shape)
-    table[(slice(1, None),) * len(shape)] = counts
-    for axis in range(len(shape)):
+    return np.bincount(keys, chunk.counts, math.prod(shape)).astype(np.int64).reshape(shape)
+
+
+def summed(counts: Integers) -> Integers:
+    """Return at (i, j) the sum of the first i and j counts."""
+    table = np.zeros(tuple(m + 1 for m in counts.shape), dtype=np.int64)
+    table[(slice(1, None),) * counts.ndim] = counts
+    for axis in range(counts.ndim):
         np.cumsum(table, axis=axis, out=table)
     return table
 
@@ -225,13 +242,18 @@ class WindowSize(HeldLoss):
         """The columns of the table."""
         return len(self.sizes[0].region.lower)
 
-    def exact_losses(self, chunk: Chunk, metric: Metric) -> Integers:  # noqa: ARG002
-        """Return how far each size's fullest window is from the target."""
+    def exact_counts(self, chunk: Chunk) -> Integers:
+        """Count the rows of every window of every size."""
         tables = {
             n: summed_area(chunk, n) for n in {w.cells for w in self.sizes} if n and self.n_columns <= 2
         }
-        fullest = [int(w.exact_counts(chunk, tables.get(w.cells)).max()) for w in self.sizes]
-        return np.array([abs(count - self.target) * (WIDTH // 2) for count in fullest], dtype=np.int64)
+        return np.concatenate([w.exact_counts(chunk, tables.get(w.cells)) for w in self.sizes])
+
+    def losses_of(self, exact_totals: Integers) -> Integers:
+        """Return how far each size's fullest window is from the target."""
+        starts = np.cumsum([0, *(w.n for w in self.sizes[:-1])])
+        fullest: Integers = np.maximum.reduceat(exact_totals, starts)
+        return np.asarray(np.abs(fullest - self.target) * (WIDTH // 2))
 
     def describe(self) -> str:
         """Say the loss in a few words."""
@@ -262,10 +284,14 @@ class BoxCount(HeldLoss):
         """The columns of the table."""
         return len(self.windows.region.lower)
 
-    def exact_losses(self, chunk: Chunk, metric: Metric) -> Integers:  # noqa: ARG002
-        """Return the rows that are not in each window, in steps of WIDTH."""
+    def exact_counts(self, chunk: Chunk) -> Integers:
+        """Count the rows that are not in each window."""
         rows = chunk.n_rows if chunk.counts is None else int(chunk.counts.sum())
-        return np.asarray((rows - self.windows.exact_counts(chunk)) * WIDTH)
+        return rows - self.windows.exact_counts(chunk)
+
+    def losses_of(self, exact_totals: Integers) -> Integers:
+        """Return the rows that are not in each window, in steps of WIDTH."""
+        return np.asarray(exact_totals * WIDTH)
 
     def describe(self) -> str:
         """Say the loss in a few words."""

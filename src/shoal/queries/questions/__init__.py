@@ -9,6 +9,7 @@ from shoal.queries.questions.grow import Grow
 from shoal.queries.questions.histogram import Histogram
 from shoal.queries.questions.parts import Parts
 from shoal.queries.questions.published import AsPublished
+from shoal.queries.questions.seeds_published import SeedsAsPublished
 from shoal.queries.questions.select import Select
 from shoal.queries.questions.select_each import SelectEach
 from shoal.queries.questions.sparse import SparseHistogram
@@ -27,6 +28,7 @@ __all__ = [
     "PublicSeed",
     "Question",
     "Restore",
+    "SeedsAsPublished",
     "Select",
     "SelectEach",
     "SparseHistogram",

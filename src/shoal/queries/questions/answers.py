@@ -133,10 +133,13 @@ class NotPrivate:
         Where it ends.
     visited : ndarray of shape (rounds, n_clusters, n_columns)
         The centres that it publishes in every round; they are rows.
+    empty_zones : float
+        In which share of its moves a sampling zone was empty.
     """
 
     centres: npt.NDArray[np.float64]
     visited: npt.NDArray[np.float64]
+    empty_zones: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,15 +1,16 @@
 """What a question is: it knows its law, its price, how it is computed and what an answer to it looks like.
 
 The gate asks every question in the same way: check, law, pay, answer, record. So a new question is one file
-in this folder and one verb on the curator; CONTRIBUTING.md shows one.
+in this folder and one verb on the curator; docs/how-to/add-a-question.md shows one.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial as given
 from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -18,6 +19,7 @@ from shoal._typing import Array, Integers, Metric
 from shoal.accounting import Budget, Charge, round_down
 from shoal.accounting.budget import Currency
 from shoal.domain import STEPS, Chunk, Domain, Unit
+from shoal.domain.groups import Groups
 from shoal.errors import InvalidBudget
 from shoal.mechanisms import Entropy
 from shoal.queries.laws.noise import Noise, NoiseLaw, design
@@ -25,6 +27,8 @@ from shoal.queries.questions.answers import NoisyRatios
 from shoal.queries.statistics.aggregates import RowChange, RowStat
 
 T = TypeVar("T")
+S = TypeVar("S")
+J = TypeVar("J")
 L = TypeVar("L")
 N = TypeVar("N")
 A = TypeVar("A")
@@ -104,6 +108,12 @@ class Source(Protocol):
 
     def reduce(self, partial: Callable[[Chunk], T], combine: Callable[[T, T], T]) -> T:
         """Apply `partial` to every chunk of lattice rows and combine the results."""
+        ...
+
+    def regrouped(
+        self, split: Callable[[Chunk, int], Sequence[S]], join: Callable[[Sequence[S]], J]
+    ) -> Groups[J]:
+        """Deal every chunk out to some number of groups, and join what each was dealt."""
         ...
 
     def within(self, domain: Domain) -> Source:
@@ -207,10 +217,12 @@ class Question(ABC, Generic[L, N, A]):
 
     def lost(self, one: Source, other: Source, law: L, answer: A, terms: Terms) -> float | None:
         """Return the exact privacy loss between two tables, or None where that is not computed."""
-        before, after = (
-            source.reduce(lambda chunk: self.exact_lines(chunk, terms), _plus) for source in (one, other)
-        )
+        before, after = (self.exact_of(source, terms) for source in (one, other))
         return None if before is None or after is None else self.told_apart(before, after, law, answer)
+
+    def exact_of(self, source: Source, terms: Terms) -> Integers | None:
+        """Return exact totals of all rows; None if they do not add up."""
+        return source.reduce(given(self.exact_lines, terms=terms), _plus)
 
     def noise_in(self, answer: A, law: L, terms: Terms) -> list[tuple[NoiseLaw, Array]]:
         """Return laws and their noise in an answer about no rows, in whole steps, one line per draw."""
@@ -268,12 +280,15 @@ class Additive(Charged[L, N, A]):
 
     def exact_lines(self, rows: Chunk, terms: Terms) -> Integers:
         """Return the exact totals of rows, each of which may stand for many."""
-        return exact_sum(lambda chunk: self.exact(chunk, terms), rows)
+        return exact_sum(given(self.exact, terms=terms), rows)
 
     def noisy(self, source: Source, law: L, terms: Terms, entropy: Entropy) -> N:
         """Sum over all chunks, then draw."""
-        exact_totals = source.reduce(lambda chunk: self.exact_lines(chunk, terms), np.add)
-        return self.draw(exact_totals, law, entropy)
+        return self.draw(self.exact_of(source, terms), law, entropy)
+
+    def exact_of(self, source: Source, terms: Terms) -> Integers:
+        """Return exact totals of all rows."""
+        return source.reduce(given(self.exact_lines, terms=terms), np.add)
 
 
 def exact_sum(total: Callable[[Chunk], Integers], chunk: Chunk) -> Integers:
@@ -288,8 +303,8 @@ def exact_sum(total: Callable[[Chunk], Integers], chunk: Chunk) -> Integers:
     >>> exact_sum(lambda chunk: np.array([chunk.n_rows, round(chunk.columns.sum() * 2)]), rows)
     array([ 8, -7])
     """
-    if chunk.counts is None:
-        return total(chunk)
+    if chunk.counts is None or (chunk.counts == 1).all():
+        return total(replace(chunk, counts=None))
     found = total(Chunk(chunk.columns[:, :0]))
     for bit in range(int(chunk.counts.max(initial=0)).bit_length()):
         has = (chunk.counts >> bit) & 1 == 1

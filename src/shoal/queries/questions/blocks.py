@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -17,10 +17,18 @@ from shoal.mechanisms import Entropy
 from shoal.queries.laws.noise import Noise, NoiseLaw
 from shoal.queries.questions.answers import NoisyMeans
 from shoal.queries.questions.base import SHARE, Charged, Source, Terms, close, shaped, whole
-from shoal.queries.questions.block_task import common_rows, draw_blocks, exact_block_totals
+from shoal.queries.questions.block_task import (
+    Align,
+    ByBlock,
+    Drawn,
+    exact_block_totals,
+    exact_empty_totals,
+    together,
+)
+from shoal.queries.questions.coins import ByCells, joined, part
 from shoal.queries.statistics.aggregates import RowChange
 
-# For the audit: how often rows draw their blocks, and how many blocks are asked one by one.
+# For the audit: how many keys rows draw their blocks by, and how many blocks are asked one by one.
 _DRAWN = 8
 _ALONE = 30
 # Noise never reaches this many standard deviations.
@@ -43,6 +51,8 @@ class BlockMeans(Charged[NoiseLaw, Array, NoisyMeans]):
         Share of the budget.
     noise : Noise, optional
         Law of the noise.
+    align : {"matched", "sorted"}
+        Which of a block's centres is the first: matched to the public ones, or sorted by their first column.
     """
 
     n_blocks: int
@@ -51,6 +61,7 @@ class BlockMeans(Charged[NoiseLaw, Array, NoisyMeans]):
     upper: tuple[float, ...]
     share: Fraction = field(metadata=SHARE)
     noise: Noise | None
+    align: Align = "matched"
 
     answers: ClassVar = NoisyMeans
 
@@ -91,10 +102,16 @@ class BlockMeans(Charged[NoiseLaw, Array, NoisyMeans]):
 
     def noisy(self, source: Source, law: NoiseLaw, terms: Terms, entropy: Entropy) -> Array:
         """Draw blocks, cluster each, sum their centres, and add noise."""
-        rows = all_rows(source)
-        drawn = draw_blocks(entropy, rows.n_rows, self.n_blocks)
-        exact_totals = exact_block_totals(self, rows.columns, rows.weights, *drawn, terms.domain.column_scale)
+        key, seed = (int(word) for word in entropy.words(2))
+        exact_totals = self.exact_block_sums(source, terms, key, seed)
         return np.asarray(exact_totals.ravel() + law.draw(entropy, 1)[0], dtype=np.float64)
+
+    def exact_block_sums(self, source: Source, terms: Terms, key: int, seed: int) -> Integers:
+        """Return the sum over blocks of their centres, for one key of coins and one seed of searches."""
+        scale = terms.domain.column_scale
+        blocks = source.regrouped(ByCells(key), joined).regrouped(ByBlock(key, self.n_blocks), together)
+        found = blocks.reduce(partial(exact_block_totals, task=self, seed=seed, column_scale=scale), np.add)
+        return np.asarray(found + exact_empty_totals(self, scale))
 
     def rehearse(self, rows: float, law: NoiseLaw, terms: Terms) -> Array:
         """Put all centres in the middle."""
@@ -113,19 +130,15 @@ class BlockMeans(Charged[NoiseLaw, Array, NoisyMeans]):
 
     def adds_up(self, rows: Chunk, terms: Terms) -> bool:
         """Ask for the centres of every block alone: they must be what they were among the others."""
-        rng = np.random.default_rng(rows.n_rows)
         few = replace(self, n_blocks=min(self.n_blocks, _ALONE))
-        drawn = rng.integers(few.n_blocks, size=rows.n_rows)
-        seeds = rng.integers(2**63, size=few.n_blocks).astype(np.uint64)
+        (drawn,) = ByBlock(rows.n_rows, few.n_blocks)(joined([rows]), 1)
 
         def centres(inside: npt.NDArray[np.bool_]) -> Integers:
-            weights = None if rows.weights is None else rows.weights[inside]
-            columns = rows.columns[:, inside]
-            return exact_block_totals(few, columns, weights, drawn[inside], seeds, terms.domain.column_scale)
+            some = Drawn(part(drawn.rows, inside), drawn.blocks[inside])
+            return exact_block_totals(some, few, rows.n_rows, terms.domain.column_scale)
 
-        nobody = centres(drawn < 0)
-        singly = nobody + sum(centres(drawn == block) - nobody for block in range(few.n_blocks))
-        return np.array_equal(singly, centres(drawn >= 0))
+        singly = sum(centres(drawn.blocks == block) for block in range(few.n_blocks))
+        return np.array_equal(singly, centres(drawn.blocks >= 0))
 
     def lost(
         self,
@@ -135,50 +148,23 @@ class BlockMeans(Charged[NoiseLaw, Array, NoisyMeans]):
         answer: NoisyMeans,
         terms: Terms,
     ) -> float:
-        """Return the most that is lost over a few ways to draw blocks."""
-        shifts = self._shifts(all_rows(one), all_rows(other), terms)
-        return max(law.shift_loss(shift) for shift in shifts)
-
-    def _shifts(self, before: Chunk, after: Chunk, terms: Terms) -> Iterator[Integers]:
-        """Give what the totals change by, for blocks drawn so that common rows drew the same ones."""
-        rng, common = np.random.default_rng(_DRAWN), common_rows(_keys(before), _keys(after))
-        for _ in range(_DRAWN):
-            seeds = rng.integers(2**63, size=self.n_blocks).astype(np.uint64)
-            drawn, same = (rng.integers(self.n_blocks, size=chunk.n_rows) for chunk in (after, before))
-            for here, there, n in common:
-                same[here : here + n] = drawn[there : there + n]
-            scale = terms.domain.column_scale
-            sums = [
-                exact_block_totals(self, chunk.columns, chunk.weights, blocks, seeds, scale)
-                for chunk, blocks in ((before, same), (after, drawn))
-            ]
-            yield (sums[1] - sums[0]).reshape(1, -1)
+        """Return the most that is lost over a few keys, each of which gives common rows the same blocks."""
+        totals = (
+            [self.exact_block_sums(source, terms, key, key) for source in (one, other)]
+            for key in range(_DRAWN)
+        )
+        return max(law.shift_loss((after - before).reshape(1, -1)) for before, after in totals)
 
     def noise_in(self, answer: NoisyMeans, law: NoiseLaw, terms: Terms) -> list[tuple[NoiseLaw, Array]]:
         """Return the noise in a mean over empty blocks; none where the clamp would cut it off."""
         room = np.minimum(self.reference - self.lower, self.upper - self.reference)
         if not (_FAR * law.sd[0] * self.scale < room).all():
             return []
-        nobody = np.empty((len(self.lower), 0), dtype=np.float32)
-        none, seeds = np.empty(0, dtype=np.int64), np.zeros(self.n_blocks, dtype=np.uint64)
-        empty = exact_block_totals(self, nobody, None, none, seeds)
+        empty = exact_empty_totals(self)
         return [(law, whole((answer.means - self.middle) / self.scale - empty).reshape(1, -1))]
-
-
-def all_rows(source: Source) -> Chunk:
-    """Return all rows at once: blocks are random, so each holds rows from everywhere."""
-    chunks = source.reduce(lambda chunk: [chunk], lambda a, b: [*a, *b])
-    weights = [chunk.weights for chunk in chunks if chunk.weights is not None]
-    columns = np.concatenate([chunk.columns for chunk in chunks], axis=1)
-    return Chunk(columns, np.concatenate(weights) if weights else None)
 
 
 def check_loose(question: str, terms: Terms) -> None:
     """Refuse a question that cannot be asked of held rows."""
     if terms.holds:
         raise InvalidInput(f"{question}: not asked of a curator that holds rows; ask before")
-
-
-def _keys(chunk: Chunk) -> list[bytes]:
-    weights = np.zeros(chunk.n_rows, np.int32) if chunk.weights is None else chunk.weights
-    return [row.tobytes() + weight.tobytes() for row, weight in zip(chunk.columns.T, weights, strict=True)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import ClassVar, TypeAlias
 
 import numpy as np
@@ -44,9 +45,7 @@ class Grow(Charged[GrowthLaw, Boxes, Tree]):
         """Count and halve, level by level."""
 
         def exact(active: Integers, level: int, deeper: int) -> Integers:
-            return source.reduce(
-                lambda chunk: exact_tree_cells(self.axes, active, level, deeper, chunk), np.add
-            )
+            return source.reduce(partial(exact_tree_cells, self.axes, active, level, deeper), np.add)
 
         return law.grow(entropy, exact, len(self.axes))
 

@@ -1,40 +1,60 @@
-"""Rows held at once, many equal ones as one, so that those nearest to a public point can be taken away."""
+"""Rows that are held, many equal ones as one, so that those nearest to a public point can be taken away."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
-from shoal._typing import Integers, Metric
+from shoal._typing import Integers
 from shoal.domain import STEPS, Chunk, Domain
+from shoal.domain.groups import Groups, Here
 from shoal.errors import InvalidInput
-from shoal.mechanisms import Entropy, uniform_below
+from shoal.mechanisms import Entropy
 from shoal.queries.partitions.cells import Grid
 from shoal.queries.questions.base import Source
-from shoal.queries.statistics.aggregates import exact_count
+from shoal.queries.questions.coins import ByCells, thinned
+from shoal.queries.questions.nearest import Nearest, exact_cut
 
 T = TypeVar("T")
+S = TypeVar("S")
+J = TypeVar("J")
 
 MOST_BOXES = 2**24
 """More boxes than this are not counted one by one."""
-# Distances are sorted into this many buckets first, so that few have to be put in order.
-_BUCKETS = 4096
 
 
 @dataclass(frozen=True, eq=False)
 class HeldRows:
-    """A source that holds rows as one chunk, and all those that it began with."""
+    """A source of rows of which some may have been taken away, and all those that it began with.
 
-    chunk: Chunk
-    whole: Chunk
+    Every different row is in one group, once, with its count.
+    """
+
+    groups: Groups[Chunk]
+    whole: Groups[Chunk]
+
+    @classmethod
+    def of(cls, groups: Groups[Chunk]) -> HeldRows:
+        """Hold rows of which none was taken away."""
+        return cls(groups, groups)
 
     def reduce(self, partial: Callable[[Chunk], T], combine: Callable[[T, T], T]) -> T:
-        """Apply `partial` to the one chunk."""
-        return partial(self.chunk)
+        """Apply `partial` to every group and combine the results."""
+        return self.groups.reduce(partial, combine)
+
+    def regrouped(
+        self, split: Callable[[Chunk, int], Sequence[S]], join: Callable[[Sequence[S]], J]
+    ) -> Groups[J]:
+        """Deal every group out to some number of new ones."""
+        return self.groups.regrouped(split, join)
+
+    def without(self, nearest: Nearest, n: int) -> HeldRows:
+        """Take away the n nearest rows, or all if they are fewer."""
+        return HeldRows(self.groups.mapped(exact_cut(self.groups, nearest, n)), self.whole)
 
     def within(self, domain: Domain) -> HeldRows:
         """Refuse: what lies on one lattice cannot be put on another."""
@@ -55,7 +75,7 @@ def check_grid(grid: Grid | None, n_columns: int) -> None:
 
 
 def hold(source: Source, grid: Grid | None, entropy: Entropy, *, weighted: bool) -> HeldRows:
-    """Gather all rows, moved to the middle of their box where a grid is given.
+    """Put equal rows together, moved to the middle of their box where a grid is given.
 
     A row of weight w counts as a whole row with probability w / max_weight, by a coin of its own: so it is a
     row or none, and neighbours stay neighbours.
@@ -67,85 +87,26 @@ def hold(source: Source, grid: Grid | None, entropy: Entropy, *, weighted: bool)
     grid : Grid, optional
         Equal boxes; only their counts are kept, so that a large table need not fit in memory.
     entropy : Entropy
-        For the coins.
+        For the key of the coins.
     weighted : bool
         Whether rows have weights.
     """
     if grid is not None and not weighted:
-        boxes = _of_boxes(grid, source.reduce(lambda chunk: exact_count(grid, chunk, None), np.add))
-        return HeldRows(boxes, boxes)
-    chunks = source.reduce(lambda chunk: [chunk], lambda a, b: [*a, *b])
-    kept = [chunk.columns if chunk.weights is None else _thinned(chunk, entropy) for chunk in chunks]
-    whole = Chunk(np.concatenate(kept, axis=1))
-    whole = whole if grid is None else _of_boxes(grid, exact_count(grid, whole, None))
-    return HeldRows(whole, whole)
+        return HeldRows.of(_of_boxes(grid, source.reduce(partial(exact_boxes, grid), np.add)))
+    key = int(entropy.words(1)[0]) if weighted else 0
+    rows = source.regrouped(ByCells(key), partial(thinned, key=key))
+    if grid is None:
+        return HeldRows.of(rows)
+    return HeldRows.of(_of_boxes(grid, rows.reduce(partial(exact_boxes, grid), np.add)))
 
 
-def _thinned(chunk: Chunk, entropy: Entropy) -> npt.NDArray[np.float32]:
-    assert chunk.weights is not None
-    kept = uniform_below(entropy, STEPS, chunk.n_rows) < chunk.weights
-    return np.ascontiguousarray(chunk.columns[:, kept])
+def exact_boxes(grid: Grid, chunk: Chunk) -> Integers:
+    """Count the rows of every box, each of which may stand for many."""
+    labels = grid.assign(chunk.columns, None)
+    return np.bincount(labels, chunk.counts, grid.n_cells).astype(np.int64)
 
 
-def _of_boxes(grid: Grid, counts: Integers) -> Chunk:
+def _of_boxes(grid: Grid, counts: Integers) -> Here[Chunk]:
     full = np.flatnonzero(counts)
-    return Chunk(np.ascontiguousarray(grid.centres_of(full).T, dtype=np.float32), counts=counts[full])
-
-
-def exact_without_nearest(chunk: Chunk, centre: Integers, n: int, metric: Metric) -> Chunk:
-    """Return the rows without the n nearest to a point, or without all if they are fewer.
-
-    Rows are ordered by distance, then by their coordinates: an order on all possible rows, whatever the table
-    is. So two tables of which one has a row more still differ by one row (docs/proofs/coreset.md).
-
-    Parameters
-    ----------
-    chunk : Chunk
-        All rows.
-    centre : ndarray of int64, shape (n_columns,)
-        A public point, in lattice steps.
-    n : int
-        How many rows to take away.
-    metric : ndarray of shape (n_columns,), optional
-        Weights of the squared distance.
-
-    Examples
-    --------
-    >>> rows = Chunk(np.array([[0.5, -0.5, 1.0]], dtype=np.float32), counts=np.array([2, 2, 2]))
-    >>> left = exact_without_nearest(rows, np.array([0]), 3, None)
-    >>> left.columns, left.counts
-    (array([[0.5, 1. ]], dtype=float32), array([1, 2]))
-    """
-    counts = np.ones(chunk.n_rows, dtype=np.int64) if chunk.counts is None else chunk.counts
-    if n <= 0 or not len(counts):
-        return chunk
-    distance = _distances(chunk, centre, metric)
-    # Never falls as the distance grows, so the order of buckets is that of distances.
-    bucket = (distance * ((_BUCKETS - 1) / max(float(distance.max()), 1e-300))).astype(np.int64)
-    reach = np.cumsum(np.bincount(bucket, counts, _BUCKETS)).astype(np.int64)
-    last = int(np.searchsorted(reach, n))
-    if last == _BUCKETS:
-        return Chunk(chunk.columns[:, :0], counts=None if chunk.counts is None else counts[:0])
-    rest = n - (int(reach[last - 1]) if last else 0)
-    edge = np.flatnonzero(bucket == last)
-    edge = edge[np.lexsort((*chunk.columns[::-1, edge], distance[edge]))]
-    before = np.cumsum(counts[edge]) - counts[edge]
-    left = np.where(bucket < last, 0, counts)
-    left[edge] -= np.clip(rest - before, 0, counts[edge])
-    kept = left > 0
-    return Chunk(
-        np.ascontiguousarray(chunk.columns[:, kept]), counts=None if chunk.counts is None else left[kept]
-    )
-
-
-def _distances(chunk: Chunk, centre: Integers, metric: Metric) -> Integers | npt.NDArray[np.float64]:
-    """Return squared distances: exact integers, or rounded by the same operations for every row."""
-    if metric is None:
-        exact = np.zeros(chunk.n_rows, dtype=np.int64)
-        for values, at in zip(chunk.columns, centre, strict=True):
-            exact += ((values * np.float32(STEPS)).astype(np.int64) - at) ** 2
-        return exact
-    rounded = np.zeros(chunk.n_rows)
-    for values, at, weight in zip(chunk.columns, centre, metric, strict=True):
-        rounded += (values.astype(np.float64) - at / STEPS) ** 2 * weight
-    return rounded
+    middles = np.ascontiguousarray(grid.centres_of(full).T, dtype=np.float32)
+    return Here([Chunk(middles, counts=counts[full])])

@@ -16,7 +16,7 @@ from shoal.queries.laws.choices import ChoiceLaw, design_choice
 from shoal.queries.losses.cluster_cost import Loss
 from shoal.queries.losses.windows import HeldLoss
 from shoal.queries.questions.answers import Chosen
-from shoal.queries.questions.base import SHARE, Additive, Terms, shaped
+from shoal.queries.questions.base import SHARE, Additive, Source, Terms, shaped
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +55,12 @@ class Select(Additive[ChoiceLaw, Integers, Chosen]):
         if isinstance(self.loss, HeldLoss):
             return self.exact(rows, terms)
         return super().exact_lines(rows, terms)
+
+    def exact_of(self, source: Source, terms: Terms) -> Integers:
+        """Return the losses of all rows; of held ones, from totals that add up."""
+        if isinstance(self.loss, HeldLoss):
+            return self.loss.losses_of(source.reduce(self.loss.exact_counts, np.add))[np.newaxis, :]
+        return super().exact_of(source, terms)
 
     def draw(self, exact_totals: Integers, law: ChoiceLaw, entropy: Entropy) -> Integers:
         """Choose."""

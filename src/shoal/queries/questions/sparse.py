@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from functools import reduce as fold
 from typing import ClassVar, TypeAlias
 
@@ -19,7 +20,7 @@ from shoal.queries.partitions.cells import Keyed
 from shoal.queries.questions.answers import SparseCounts
 from shoal.queries.questions.base import SHARE, Charged, Source, Terms, close, shaped
 from shoal.queries.questions.blocks import check_loose
-from shoal.queries.questions.occupied import draw, exact_cells, gather, merge, threshold_for
+from shoal.queries.questions.occupied import draw, exact_cells, exact_part, gather, merge, threshold_for
 
 Kept: TypeAlias = tuple[Integers, npt.NDArray[np.generic]]
 """Keys of the kept cells, sorted, and their noisy counts."""
@@ -74,7 +75,7 @@ class SparseHistogram(Charged[NoiseLaw, Kept, SparseCounts]):
     def noisy(self, source: Source, law: NoiseLaw, terms: Terms, entropy: Entropy) -> Kept:
         """Count the occupied cells, and draw which cells are kept."""
         cells, rate = self.partition, law.blocks[0].parameter
-        exact_parts = source.reduce(lambda chunk: [exact_cells(cells, chunk)], gather)
+        exact_parts = source.reduce(partial(exact_part, cells), gather)
         return draw(fold(merge, exact_parts), cells.n_cells, rate, self.threshold(law), entropy)
 
     def rehearse(self, rows: float, law: NoiseLaw, terms: Terms) -> Kept:

@@ -13,7 +13,8 @@ from shoal.errors import InvalidInput
 from shoal.mechanisms import Entropy, public_seed
 from shoal.queries.partitions.cells import Grid
 from shoal.queries.questions.base import Free, Source, Terms
-from shoal.queries.questions.materialised import HeldRows, check_grid, exact_without_nearest, hold
+from shoal.queries.questions.materialised import HeldRows, check_grid, hold
+from shoal.queries.questions.nearest import Nearest
 
 
 class Step(Free):
@@ -78,8 +79,7 @@ class WithoutNearest(Step):
     def follow(self, source: Source, terms: Terms, entropy: Entropy) -> Source:
         """Leave them out."""
         assert isinstance(source, HeldRows)
-        left = exact_without_nearest(source.chunk, self.centre, self.n, terms.metric)
-        return HeldRows(left, source.whole)
+        return source.without(Nearest(self.centre, terms.metric), self.n)
 
     def follow_number(self, rows: float, whole: float) -> tuple[float, float]:
         """Leave out n, or all."""
@@ -104,7 +104,7 @@ class Restore(Step):
     def follow(self, source: Source, terms: Terms, entropy: Entropy) -> Source:
         """Take back what was taken away."""
         assert isinstance(source, HeldRows)
-        return HeldRows(source.whole, source.whole)
+        return HeldRows.of(source.whole)
 
     def follow_number(self, rows: float, whole: float) -> tuple[float, float]:
         """Take all back."""
