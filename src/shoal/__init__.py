@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # the same names as in `__all__`, for type checkers; a test compares
     from shoal import audit
     from shoal.accounting import Accountant
+    from shoal.domain import Zones
     from shoal.estimators import (
         ConvergentKMeans,
         CoresetKMeans,
@@ -50,9 +51,11 @@ if TYPE_CHECKING:  # the same names as in `__all__`, for type checkers; a test c
     from shoal.release import (
         Certificate,
         CoresetRelease,
+        CoresetStream,
         Release,
         StepRelease,
         SynopsisRelease,
+        ZonedRelease,
         compare,
         load,
         sign,
@@ -68,6 +71,7 @@ __all__ = [
     "ConvergentKMeans",
     "CoresetKMeans",
     "CoresetRelease",
+    "CoresetStream",
     "DPLloyd",
     "EvenGroups",
     "Explanation",
@@ -98,6 +102,8 @@ __all__ = [
     "SwapLloyd",
     "SynopsisRelease",
     "TreeKMeans",
+    "ZonedRelease",
+    "Zones",
     "__version__",
     "audit",
     "compare",
@@ -109,7 +115,7 @@ __all__ = [
 ]
 
 # Where public names live, the lightest first: each lists its own in `__all__`.
-_HOMES = ("accounting", "sources", "release", "estimators")
+_HOMES = ("accounting", "domain", "sources", "release", "estimators")
 # Whole modules that are loaded when first used.
 _MODULES = ("audit",)
 

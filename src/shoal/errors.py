@@ -14,6 +14,8 @@
         LatticeTooCoarse               an exact sampler was asked for noise its lattice cannot carry
       BudgetExceeded                   the accountant refused: says asked, left and the gap
       LedgerUnavailable                a ledger cannot be read or written now; what was charged counts
+      EngineUnavailable                no scheduler, no Java, no workers with this version; nothing was spent
+      EngineFailed                     workers failed half way; says what was spent
       DamagedFile                      a file broke off or changed as its rows were read; says what was spent
       ReplayMismatch                   a replayed run asked something the transcript does not hold
       DataUnavailable                  a data set is not at hand nor to be downloaded; says where to put it
@@ -34,6 +36,8 @@ __all__ = [
     "ChecksumMismatch",
     "DamagedFile",
     "DataUnavailable",
+    "EngineFailed",
+    "EngineUnavailable",
     "ExactScore",
     "GroupsOfNoise",
     "InfeasibleEpsilon",
@@ -108,6 +112,14 @@ class BudgetExceeded(ShoalError):
 
 class LedgerUnavailable(ShoalError):
     """A ledger that cannot be read or written now. What was charged counts; the fit can be resumed."""
+
+
+class EngineUnavailable(ShoalError):
+    """An engine that cannot be used: no scheduler, no Java, no workers that have this version."""
+
+
+class EngineFailed(ShoalError):
+    """Workers failed half way. Says what was spent, and nothing of the rows."""
 
 
 class DamagedFile(ShoalError):

@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 
 from shoal import Accountant, DPLloyd, GridKMeans, PrivateBounds
 from shoal.algorithms import estimate_bounds
-from shoal.algorithms.shared.bounds import magnitude, tighten
+from shoal.algorithms.shared.bounds import alike, magnitude, tighten
 from shoal.domain import Bounds, Domain
 from shoal.domain.magnitude import BUCKETS, bucket, edges
 from shoal.errors import InvalidInput, MostlyNoise
@@ -116,14 +116,71 @@ def test_no_side_of_a_column_is_cut_off():
         2900.0,
         4000.0,
     )
-    assert magnitude(counts, 566.0, 4800.0) == (-1.0, 1.0, True)
+    seen = magnitude(counts, 566.0, 4800.0)
+    assert (seen.low, seen.high, seen.sure) == (-1.0, 1.0, True)
 
 
 def test_small_shares_of_rows_near_the_others_are_kept():
     counts = np.zeros(BUCKETS)
     counts[bucket(np.array([3.0, 6.0, -3.0, 2.0**40]))] = 10_000.0, 300.0, 250.0, 20.0
-    low, high, found = magnitude(counts, 10.0, 150.0)
-    assert (low, high, found) == (-4.0, 8.0, True)
+    assert magnitude(counts, 10.0, 150.0)[:2] == (-8.0, 8.0)
+
+
+def test_what_noise_could_hide_is_kept_and_what_it_could_not_is_not():
+    # Ages: of the other sign, or nearer to 0, 0.1 % of the rows could lie, or not.
+    counts = np.zeros(BUCKETS)
+    counts[bucket(np.array([20.0, 40.0, 70.0]))] = 3000.0, 5000.0, 2000.0
+    assert magnitude(counts, 5.0, 80.0)[:2] == (-128.0, 128.0)
+    assert magnitude(counts, 0.01, 0.2)[:2] == (16.0, 128.0)
+
+
+def test_cells_that_are_0_say_nothing_of_magnitude():
+    counts = np.zeros(BUCKETS)
+    counts[bucket(np.array([0.0, 70.0, 200.0]))] = 9000.0, 500.0, 400.0
+    seen = magnitude(counts, 10.0, 150.0)
+    assert (seen.low, seen.high, seen.rows) == (-256.0, 256.0, 9900.0)
+
+
+def test_where_no_bucket_stands_out_neighbours_of_both_signs_do():
+    # 5,000 even rows of both signs, no bucket of which passes the floor; noise elsewhere is as high as any.
+    rng = np.random.default_rng(0)
+    guessed = []
+    for _ in range(40):
+        counts = rng.laplace(0, 400 / np.sqrt(2), BUCKETS)
+        counts[bucket(np.array([-0.7, -0.3, -0.2, 0.2, 0.3, 0.7]))] += (
+            1250.0,
+            625.0,
+            600.0,
+            600.0,
+            625.0,
+            1250.0,
+        )
+        seen = magnitude(counts, 400.0, 4800.0)
+        assert not seen.sure
+        guessed.append(seen.low <= -1.0 and seen.high >= 1.0)
+    assert np.mean(guessed) > 0.9
+
+
+def test_where_quantiles_would_be_noise_magnitudes_are_counted_again(behind_gate):
+    for n, again in ((2_000, True), (200_000, False)):
+        curator = behind_gate(np.tile([[-3.0, 0.5], [2.0, 6.0]], (n, 1)), epsilon=0.2, bounds=None)
+        found = estimate_bounds(curator, Fraction(1))
+        asked = [entry.question.partition.cells for entry in curator.transcript]
+        assert asked == ([BUCKETS] * 4 if again else [BUCKETS] * 2 + [256] * 4)
+        assert (np.array(found.lower) <= [-3, 0.5]).all()
+        assert (np.array(found.upper) >= [2, 6]).all()
+        spent = sum(charge.amount for charge in curator.transcript.charges)
+        assert float(spent) == pytest.approx(0.2, rel=1e-4)
+
+
+def test_ranges_of_similar_width_become_alike_and_others_do_not():
+    assert alike([(-1.0, 1.0), (0.0, 8.0), (-16.0, 16.0), (0.0, 1e4)]) == [
+        (-1.0, 1.0),
+        (-12.0, 20.0),
+        (-16.0, 16.0),
+        (0.0, 1e4),
+    ]
+    assert alike([(0.0, 0.0)]) == [(0.0, 0.0)]
 
 
 def test_where_noise_hides_rows_bounds_are_tightened_with_a_margin():
@@ -132,4 +189,4 @@ def test_where_noise_hides_rows_bounds_are_tightened_with_a_margin():
     sure = tighten(counts, 0.01, 0.0, 32.0)
     unsure = tighten(counts, 20.0, 0.0, 32.0)
     assert sure == (12.0, 20.0)
-    assert unsure == (10.0, 22.0)
+    assert unsure == (7.0, 25.0)

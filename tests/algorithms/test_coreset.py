@@ -8,7 +8,7 @@ import pytest
 
 from shoal import Accountant, CoresetKMeans, PrivateCoreset, verify
 from shoal.accounting import budget_of
-from shoal.algorithms.coreset.coreset import CoresetSketch, schedule, smallest_epsilon
+from shoal.algorithms.coreset.sketch import CoresetSketch, schedule, smallest_epsilon
 from shoal.algorithms.coreset.small_ball import SmallBall
 from shoal.domain import Unit
 from shoal.errors import InfeasibleEpsilon, InvalidInput, MostlyNoise
@@ -32,6 +32,7 @@ def groups():
         {"epsilon": 2.0, "neighbours": "replace", "n_rows": 20_000},
         {"epsilon": 20.0, "search": "published"},
         {"epsilon": 1.0, "scaling": "none"},
+        {"epsilon": 60.0, "search": "published", "refine": False, "shares": "published"},
     ],
     ids=str,
 )
@@ -70,6 +71,26 @@ def test_the_schedule_is_public_and_ends():
     assert next(i for i in range(400) if 100_000 - sum(weights[:i]) <= 100) == 382
     assert [len(schedule(n, 3)) for n in (0, 1, 2)] == [1, 1, 2]
     assert sum(schedule(12_345, 7)) == 12_345
+
+
+def test_the_published_share_of_a_round_is_three_eighths_of_k_ln_n(groups):
+    _, X = groups
+    how = {"epsilon": 60.0, "bounds": (-1, 1), "n_rows": 20_000, "refine": False}
+    model = PrivateCoreset(3, shares="published", **how).fit(X)
+    spent = [float(charge.amount) for charge in model.release_.parts[0].transcript.charges]
+    rounds = len(model.release_.weights)
+    assert sum(spent) == pytest.approx(60.0 * rounds * 3 / (8 * 3 * np.log(20_000)), rel=1e-3)
+    # Nothing is asked in the end: weights are those of the schedule, and rows that are left are in none.
+    assert model.release_.weights.tolist() == schedule(20_000, 3)[:rounds]
+    fitted = PrivateCoreset(3, **how).fit(X).release_
+    assert fitted.weights.sum() > model.release_.weights.sum()
+    assert smallest_epsilon(
+        20_000, CoresetSketch(3, refine=False, shares="published"), budget_of(1.0), Unit()
+    ) > 3 * smallest_epsilon(20_000, CoresetSketch(3, refine=False), budget_of(1.0), Unit())
+    with pytest.raises(InvalidInput, match="refine=False"):
+        CoresetSketch(3, shares="published")
+    with pytest.raises(InvalidInput, match="shares is 'even'"):
+        CoresetSketch(3, shares="even")
 
 
 def test_rounds_are_the_same_whatever_the_rows(behind_gate, groups):

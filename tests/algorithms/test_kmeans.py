@@ -8,10 +8,11 @@ import pytest
 
 from shoal import KMeans, SwapLloyd, TreeKMeans
 from shoal.accounting import Pure
-from shoal.algorithms.kmeans.boxes import Boxes, masked_points, tree_points
+from shoal.algorithms.kmeans.boxes import Boxes, tree_points
 from shoal.algorithms.kmeans.centre_round import EDGES, RoundResult, distance_within, likeliest_signal
 from shoal.algorithms.kmeans.kmeans import KMeans as KMeansAlgorithm
 from shoal.algorithms.kmeans.kmeans import one_mean
+from shoal.algorithms.kmeans.middle import find_middle, shrunken_mean
 from shoal.algorithms.kmeans.tree import merge_to_k
 from shoal.algorithms.shared.clustering import RowCount
 from shoal.algorithms.swap import Round, swapped
@@ -38,9 +39,8 @@ def ratio(X, found, centres):
 ROUTES = {
     "one mean": (50, 4, 5, 0.05, 0.0),
     "look": (5000, 2, 4, 0.3, 0.0),
-    "halves": (6500, 8, 5, 0.1, 0.0),
     "tree": (20_000, 8, 5, 0.3, 0.0),
-    "cuts": (20_000, 8, 4, 1.0, 0.0),
+    "cuts": (20_000, 101, 4, 2.0, 0.0),
     "swaps": (20_000, 20, 4, 1.0, 1e-6),
 }
 
@@ -58,7 +58,7 @@ def test_every_route_spends_its_budget(route, behind_gate):
     assert found.centres.shape == (k, d)
     assert np.abs(found.centres).max() <= 1
     if route != "one mean":
-        assert ratio(X, found.centres, centres) < (3 if route == "halves" else 1.3)
+        assert ratio(X, found.centres, centres) < (3 if route == "cuts" else 1.3)
 
 
 def test_the_route_depends_on_public_values_only(behind_gate):
@@ -130,16 +130,43 @@ def test_moved_and_rescaled_tables_give_the_same_groups():
 
 def test_boxes_hold_the_rows_they_count(behind_gate):
     X, _ = groups(20_000, 2, 3)
-    for points in (
-        tree_points(behind_gate(X), Fraction(1)),
-        masked_points(behind_gate(X), 20_000.0, Fraction(1)),
-    ):
-        assert points.weights.sum() == pytest.approx(20_000, rel=0.05)
-        assert (points.places.T @ points.weights) / points.weights.sum() == pytest.approx(
-            X.mean(axis=0), abs=0.05
-        )
-        spreads = points.spreads(points.centres(3, np.random.default_rng(0)))
-        assert np.median(spreads) == pytest.approx(0.03, rel=1.0)
+    points = tree_points(behind_gate(X), Fraction(1))
+    assert points.weights.sum() == pytest.approx(20_000, rel=0.05)
+    mean = (points.places.T @ points.weights) / points.weights.sum()
+    assert mean == pytest.approx(X.mean(axis=0), abs=0.05)
+    spreads = points.spreads(points.centres(3, np.random.default_rng(0)))
+    assert np.median(spreads) == pytest.approx(0.03, rel=1.0)
+
+
+def test_rows_of_boxes_lie_where_a_bell_has_them():
+    """Columns that a box was not halved in tell nothing: its rows lie at the mean, as far as all rows do."""
+    box = Boxes(np.array([[0.5, 0.0]]), np.array([[1 / 12, 1 / 3]]), np.ones(1), 1.0, np.ones(2), 1.0, 1.0)
+    found = box.around(np.array([-0.2, 0.6]), np.array([0.1, 0.1]))
+    rows = np.random.default_rng(0).normal([-0.2, 0.6], 0.1, (400_000, 2))
+    inside = rows[(rows[:, 0] > 0) & (np.abs(rows[:, 1]) < 1)]
+    assert found.places[0] == pytest.approx(inside.mean(axis=0), abs=0.002)
+    assert np.sqrt(found.variances[0]) == pytest.approx(inside.std(axis=0), rel=0.05)
+    # A box where the bell has no rows keeps its middle.
+    assert box.around(np.array([-0.9, 0.0]), np.array([0.01, 0.1])).places[0] == pytest.approx([0.5, 0.0])
+
+
+def test_a_tree_is_aimed_where_rows_lie_in_a_part_of_the_domain(behind_gate):
+    X, _ = groups(20_000, 8, 5)
+    assert not find_middle(behind_gate(X), RowCount(2e4, 2e4), Fraction(1, 10)).off
+    middle = find_middle(behind_gate(0.2 * X + 0.5), RowCount(2e4, 2e4), Fraction(1, 10))
+    assert middle.off
+    assert middle.mean == pytest.approx((0.2 * X + 0.5).mean(axis=0), abs=0.05)
+    assert middle.sd[0] == pytest.approx((0.2 * X).std(), rel=0.5)
+
+
+def test_one_mean_is_drawn_to_the_middle_by_its_noise(behind_gate):
+    X = np.full((40, 8), 0.1)
+    quarter = Fraction(1, 4)
+    rows = RowCount(40.0, 40.0)
+    errors = [
+        np.linalg.norm(shrunken_mean(behind_gate(X, seed=s), rows, quarter)[1] - 0.1) for s in range(20)
+    ]
+    assert np.mean(errors) < 0.6 * np.sqrt(8) * behind_gate(X).noise_sd(share=quarter)[0] / 40
 
 
 def test_noise_alone_hardly_stands_out():

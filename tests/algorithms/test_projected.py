@@ -316,3 +316,15 @@ def test_no_question_loses_more_than_it_is_charged_on_any_canary(how, epsilon):
     found = subject.exact(cases_for("projected", epsilon, every=True), subject.delta())
     assert found.passed, found.detail
     assert found.measured > 0.3 * epsilon
+
+
+def test_as_many_directions_as_integers_have_names_for():
+    # Two active cubes of 61 columns have more children than 64 bits can tell apart: the larger one is split.
+    rng = np.random.default_rng(2)
+    X = rng.choice([-0.5, 0.5], (2, 70))[rng.integers(0, 2, 3000)] + rng.normal(0, 0.02, (3000, 70))
+    model = ProjectedKMeans(2, epsilon=50.0, bounds=(-1, 1), n_directions=61, n_levels=2, random_state=0).fit(
+        X
+    )
+    asked = [e.question for e in model.release_.transcript if type(e.answer).__name__ == "SparseCounts"]
+    assert len(asked) == 2
+    assert model.cluster_centers_.shape == (2, 70)

@@ -1,18 +1,17 @@
 """One type: whatever made a synopsis, it knows the rows, what centres cost them, and where groups are."""
 
-import math
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from shoal.algorithms.coreset.coreset import CoresetSketch, PrivateCoreset
+from shoal.algorithms.coreset.coreset import PrivateCoreset
+from shoal.algorithms.coreset.sketch import CoresetSketch
 from shoal.algorithms.grid import GridSketch, GridSynopsis
-from shoal.algorithms.kmeans.boxes import Boxes, masked_points, tree_points
+from shoal.algorithms.kmeans.boxes import Boxes, tree_points
 from shoal.algorithms.lsh_tree.lsh_tree import grow_tree
 from shoal.algorithms.synopses.masked_grid import MaskedGridSynopsis
 from shoal.algorithms.synopses.privtree import PrivTreeSynopsis
-from shoal.queries import Grid
 
 MAKERS = {
     "grid": GridSynopsis(2).run,
@@ -70,12 +69,6 @@ def test_rows_of_a_box_lie_anywhere_in_it(behind_gate, rows):
 def test_what_kmeans_starts_from_is_what_can_be_released(behind_gate, rows):
     released = PrivTreeSynopsis().run(behind_gate(rows, seed=1))
     assert same(tree_points(behind_gate(rows, seed=1), Fraction(1)), Boxes.of(released))
-    public = {"n_rows": len(rows), "seed": 2}
-    start = masked_points(behind_gate(rows, **public), len(rows), Fraction(1))
-    side = round(math.sqrt(start.n_boxes))
-    released = MaskedGridSynopsis(side).run(behind_gate(rows, **public))
-    assert released.grid == Grid((side, side))
-    assert same(start, Boxes.of(released))
 
 
 def same(one, other):

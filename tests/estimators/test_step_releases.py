@@ -50,7 +50,7 @@ def test_what_a_step_learnt_is_saved_shown_and_cannot_be_forged(tmp_path):
     assert "Means and spreads of 2 columns" in told
     for command in (["ask", "--k", "2"], ["plot", "--out", "p.png"], ["predict", "t.csv", "--out", "o.csv"]):
         refused = CliRunner().invoke(main, [command[0], str(tmp_path / "step"), *command[1:]])
-        assert "what a step of a pipeline learnt, and no groups" in refused.stderr
+        assert "what a step of a pipeline learnt, and no groups" in refused.output
     change_is_found(step.release_, tmp_path / "forged", "step.json", '"scale": [', '"scale": [1')
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from shoal.postprocess import bell_loops
+from shoal.postprocess import bell_loops, bells
 from shoal.postprocess.bells import WIDTHS, bell_sums, laplace_sum_limit
 from shoal.postprocess.mixture import NoisyBoxes
 
@@ -62,28 +62,24 @@ def test_a_sum_of_noise_passes_the_limit_as_seldom_as_it_says(n):
         assert passing > np.exp(-nats) / 50  # Chernoff is cautious, but not by more
 
 
-def sums_of(loop, seed, d):
+def sums_of(loop, seed, d, monkeypatch):
     rng = np.random.default_rng(seed)
     n = 150
-    middles = rng.uniform(-1, 1, (n, d))
-    middles = middles[np.argsort(middles[:, 0])]
     levels = rng.integers(3, 9, n)
     sides = np.repeat(0.5 ** (levels / d)[:, np.newaxis], d, axis=1)
-    variances = np.where(rng.random(n) < 0.2, 0.0, rng.uniform(1, 9, n))
-    counts = np.where(variances > 0, rng.normal(0, 5, n), 0.0)
-    reach = 3.0 * 0.6 * sides[:, 0]
-    begin = np.searchsorted(middles[:, 0], middles[:, 0] - reach)
-    end = np.searchsorted(middles[:, 0], middles[:, 0] + reach, side="right")
-    filled = [np.zeros(n) for _ in range(3)]
-    loop(middles, sides, counts, variances, levels, d - 1, 0.6, begin, end, *filled)
-    return filled
+    lower = np.floor(rng.uniform(-1, 1, (n, d)) / sides) * sides
+    boxes = NoisyBoxes(lower, lower + sides, rng.normal(0, 5, n), rng.uniform(1, 9, n))
+    monkeypatch.setattr(bells, "weighed_sums", lambda: loop)
+    found = bell_sums(boxes, levels, 0.6, rng.random(n) < 0.8)
+    return found.values, found.sds, found.boxes
 
 
 @pytest.mark.parametrize(("seed", "d"), [(0, 1), (1, 2), (2, 4)])
-def test_the_compiled_sums_their_loop_and_their_numpy_twin_agree(seed, d):
-    plain = sums_of(bell_loops._sums_loop, seed, d)
-    for other in (bell_loops.weighed_sums(), bell_loops._sums_numpy):
-        for one, two in zip(plain, sums_of(other, seed, d), strict=True):
+def test_the_compiled_sums_their_loop_and_their_numpy_twin_agree(seed, d, monkeypatch):
+    compiled = bell_loops.weighed_sums()
+    plain = sums_of(bell_loops._sums_loop, seed, d, monkeypatch)
+    for other in (compiled, bell_loops._sums_numpy):
+        for one, two in zip(plain, sums_of(other, seed, d, monkeypatch), strict=True):
             assert two == pytest.approx(one, rel=1e-9, abs=1e-9)
     assert (plain[1] > 0).any()
 

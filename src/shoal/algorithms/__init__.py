@@ -16,8 +16,10 @@ from shoal.algorithms.shared.prepare import (
     SHARE_FOR_CLIPPED,
     Runs,
     clipped_shares,
+    counted_zone,
     counts_clipped,
     run_prepared,
+    shared_out,
 )
 
 __all__ = [
@@ -34,8 +36,10 @@ __all__ = [
     "Runs",
     "Status",
     "clipped_shares",
+    "counted_zone",
     "counts_clipped",
     "estimate_bounds",
     "lookup",
     "run_prepared",
+    "shared_out",
 ]

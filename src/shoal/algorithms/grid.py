@@ -16,10 +16,12 @@ from shoal.algorithms.synopses.grid_counts import GridCounts
 from shoal.algorithms.synopses.groups import clustering_on
 from shoal.domain import Domain
 from shoal.errors import InvalidInput
+from shoal.postprocess.weighted_kmeans import WeightedClustering
 from shoal.queries import Curator, Grid
 from shoal.queries.partitions.cells import MOST_CELLS
 
 Resolution: TypeAlias = int | Literal["theta", "k-aware"]
+Starts: TypeAlias = Literal["mixed", "published"]
 
 # More cells than this are not held one by one.
 MOST_DENSE_CELLS = 4_000_000
@@ -71,10 +73,14 @@ class GridSketch:
         Cells per side, or the rule to find them by.
     theta : float
         Su et al.'s constant; 3 to 20 is sensible.
+    starts : {"mixed", "published"}
+        How k-means searches the cells: our way, from packed starts and from heavy cells, with swaps; or from
+        packed starts alone, each followed to its end (Su et al., 5.1).
     """
 
     resolution: Resolution = "theta"
     theta: float = 10.0
+    starts: Starts = "mixed"
 
     def __post_init__(self) -> None:
         if isinstance(self.resolution, str) and self.resolution not in ("theta", "k-aware"):
@@ -106,6 +112,13 @@ class GridSketch:
             found = side_by_theta(n_rows, epsilon, n_columns, self.theta)
         found = min(found, _FINEST, math.floor(math.pow(most, 1 / n_columns) + 1e-9))
         return max(1, found if found**n_columns <= most else found - 1)
+
+    def search(
+        self, synopsis: GridCounts, n_clusters: int, curator: Curator, n_starts: int
+    ) -> WeightedClustering:
+        """Find centres on the cells, for free."""
+        rng = curator.public_rng("starts on the grid")
+        return synopsis.kmeans(n_clusters, rng, n_starts, published=self.starts == "published")
 
     def ask(self, curator: Curator, n_rows: float, n_clusters: int, share: Fraction) -> GridCounts:
         """Count the rows of every cell, and keep the large counts where there are too many cells to hold.
@@ -195,5 +208,5 @@ class GridKMeans:
         self.sketch.check(curator.domain)
         rows, rest = count_rows(curator)
         synopsis = self.sketch.ask(curator, rows.estimate, self.n_clusters, rest)
-        found = synopsis.kmeans(self.n_clusters, curator.public_rng("starts on the grid"), self.n_starts)
+        found = self.sketch.search(synopsis, self.n_clusters, curator, self.n_starts)
         return clustering_on(curator, synopsis, found)

@@ -6,7 +6,7 @@ worth it; otherwise all goes to the grid. Proof: docs/proofs/hybrid.md.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Literal
 
@@ -50,9 +50,10 @@ class Hybrid:
         refines = self.opens(curator, rows.estimate, rest)
         share = rest / 2 if refines else rest
         synopsis = self.sketch.ask(curator, rows.estimate, self.n_clusters, share)
-        found = synopsis.kmeans(self.n_clusters, curator.public_rng("starts on the grid"), self.n_starts)
+        found = self.sketch.search(synopsis, self.n_clusters, curator, self.n_starts)
         if refines:
-            return noisy_lloyd(curator, found.centres, (share,), self.noise)
+            refined = noisy_lloyd(curator, found.centres, (share,), self.noise)
+            return replace(refined, shown=synopsis.shown())
         return clustering_on(curator, synopsis, found)
 
     def opens(self, curator: Curator, n_rows: float, rest: Fraction) -> bool:

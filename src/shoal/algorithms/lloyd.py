@@ -8,14 +8,21 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, TypeAlias
+
+import numpy as np
 
 from shoal._typing import Array
 from shoal.accounting.budget import equal, growing, portion
 from shoal.algorithms.shared.clustering import Clustering, count_rows
 from shoal.algorithms.shared.su_error import lloyd_error
-from shoal.postprocess import pack, recentre
+from shoal.domain import Domain
+from shoal.errors import InvalidInput
+from shoal.postprocess import divide, pack, recentre
 from shoal.queries import Curator, Noise, Voronoi
+
+Init: TypeAlias = Literal["packing", "uniform"]
+Division: TypeAlias = Literal["guarded", "plain"]
 
 # Su et al.: a round is worth its budget while the k centres' total squared error stays below this.
 MAX_TOTAL_ERROR = 0.004
@@ -35,18 +42,46 @@ class Lloyd:
         Law of the noise; see :meth:`shoal.queries.Curator.sums`.
     spending : {"equal", "growing"}
         Whether all rounds cost the same, or each a quarter more than the one before.
+    init : {"packing", "uniform"} or tuple of tuple of float
+        Where centres start: spread by sphere packing (Su et al., 4.1.1), drawn evenly from the domain as in
+        the plain DPLloyd that they compare with, or at public points, in the table's own units.
+    division : {"guarded", "plain"}
+        What becomes of noisy sums and counts: "plain" is S/C as published; "guarded", which is ours, keeps a
+        centre whose count may be noise alone.
     """
 
     n_clusters: int
     max_iter: int | Literal["auto"] = 5
     noise: Noise | None = None
     spending: Literal["equal", "growing"] = "equal"
+    init: Init | tuple[tuple[float, ...], ...] = "packing"
+    division: Division = "guarded"
+
+    def check(self, domain: Domain) -> None:
+        """Refuse starting centres of another number or other columns, before anything is spent."""
+        if not isinstance(self.init, tuple):
+            return
+        if len(self.init) != self.n_clusters or any(len(point) != domain.n_columns for point in self.init):
+            raise InvalidInput(
+                f"init has {len(self.init)} centres of {len(self.init[0]) if self.init else 0} columns; "
+                f"{self.n_clusters} of {domain.n_columns} are wanted, or 'packing' or 'uniform'"
+            )
 
     def run(self, curator: Curator) -> Clustering:
         """Ask for noisy sums around the current centres, and move the centres there."""
         shares = self.plan(curator)
-        centres = pack(self.n_clusters, curator.domain.n_columns, curator.public_rng("starting centres"))
-        return noisy_lloyd(curator, centres, shares, self.noise)
+        return noisy_lloyd(curator, self.start(curator), shares, self.noise, self.division)
+
+    def start(self, curator: Curator) -> Array:
+        """Return the centres that the first round is asked about; they know nothing of the rows."""
+        if isinstance(self.init, tuple):
+            bounds, half = curator.domain.bounds, curator.domain.bounds.half_width
+            away = np.array(self.init, dtype=np.float64) - np.asarray(bounds.lower) - half
+            return np.asarray(np.clip(away / np.where(half > 0, half, 1.0), -1.0, 1.0))
+        rng, d = curator.public_rng("starting centres"), curator.domain.n_columns
+        if self.init == "uniform":
+            return rng.uniform(-1.0, 1.0, (self.n_clusters, d))
+        return pack(self.n_clusters, d, rng, always=True)
 
     def plan(self, curator: Curator) -> tuple[Fraction, ...]:
         """Cut the budget into rounds; "auto" pays for a count of rows first unless it is public."""
@@ -71,7 +106,11 @@ class Lloyd:
 
 
 def noisy_lloyd(
-    curator: Curator, centres: Array, shares: tuple[Fraction, ...], noise: Noise | None
+    curator: Curator,
+    centres: Array,
+    shares: tuple[Fraction, ...],
+    noise: Noise | None,
+    division: Division = "guarded",
 ) -> Clustering:
     """Run rounds of noisy Lloyd from public centres.
 
@@ -85,8 +124,13 @@ def noisy_lloyd(
         Share of the budget of each round; at least one.
     noise : Noise, optional
         Law of the noise.
+    division : {"guarded", "plain"}
+        See :class:`Lloyd`.
     """
     for share in shares:
         answer = curator.sums(Voronoi(centres), share=share, noise=noise)
-        centres = recentre(answer.sums, answer.counts, answer.count_sd, fallback=centres)
+        if division == "plain":
+            centres = divide(answer.sums, answer.counts, fallback=centres)
+        else:
+            centres = recentre(answer.sums, answer.counts, answer.count_sd, fallback=centres)
     return Clustering.from_sums(curator, centres, answer, len(shares))

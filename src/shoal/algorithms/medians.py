@@ -1,11 +1,12 @@
 """Balcan, Dick, Liang, Mou, Zhang 2017 and Feldman, Fiat, Kaplan, Nissim 2009: private k-medians.
 
-Centres of least total distance, not squared, by one of four routes. Proof: docs/proofs/medians.md.
+Centres of least total distance, not squared, by one of five routes. Proof: docs/proofs/medians.md.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Literal, TypeAlias
@@ -14,17 +15,21 @@ import numpy as np
 
 from shoal._typing import Array
 from shoal.accounting.budget import equal, portion
-from shoal.algorithms.coreset.coreset import CoresetSketch, coreset_clustering
+from shoal.algorithms.coreset.coreset import coreset_clustering
+from shoal.algorithms.coreset.sketch import CoresetSketch
 from shoal.algorithms.grid import GridSketch
+from shoal.algorithms.projected.projected import ProjectedClustering
+from shoal.algorithms.projected.recovery import lift
 from shoal.algorithms.shared.clustering import Clustering, count_rows
 from shoal.algorithms.shared.local_swap import local_swap
 from shoal.algorithms.synopses.grid_counts import GridCounts
 from shoal.algorithms.synopses.groups import clustering_on
 from shoal.errors import MostlyNoise
+from shoal.postprocess import recentre
 from shoal.postprocess.evidence import smallest_count
-from shoal.queries import Curator, Direction, Noise, NoisySums, Voronoi
+from shoal.queries import Curator, Direction, Noise, NoisySums, Partition, Projected, Projection, Voronoi
 
-Route: TypeAlias = Literal["gradient", "synopsis", "coreset", "swap"]
+Route: TypeAlias = Literal["gradient", "synopsis", "coreset", "swap", "projected"]
 
 # A grid is too coarse to find medians on in more columns than this.
 MOST_COLUMNS_OF_A_GRID = 5
@@ -35,6 +40,8 @@ SWAP_CANDIDATES = 3
 # Shares of the grid that candidates come from, and of the final sizes.
 SHARE_FOR_CANDIDATES = Fraction(1, 2)
 SHARE_FOR_SIZES = Fraction(1, 20)
+# Of the projected route: candidates, swaps, means and descent, 1/6 each in Balcan et al., algorithm 4.
+PROJECTED_SHARES = (Fraction(1, 4),) * 4
 # Of the descent: the share that its start is paid with, and the first and the last step, as shares of the
 # side of a cell if there were k equal ones.
 SHARE_FOR_START = Fraction(2, 5)
@@ -49,10 +56,11 @@ class Medians:
     ----------
     n_clusters : int
         How many centres.
-    route : {"gradient", "synopsis", "coreset", "swap"}
+    route : {"gradient", "synopsis", "coreset", "swap", "projected"}
         Noisy descent, in which each row pulls with a strength of one, from a start on a grid or, in more than
         five columns, a coreset; k-medians on the cells of a noisy grid or on the points of a private coreset
-        alone; or private choices of swaps among cells of a grid.
+        alone; private choices of swaps among cells of a grid; or, for many columns, such choices among cubes
+        of a random projection, and descent in all columns (Balcan et al., theorem 12).
     max_iter : int
         Rounds of the descent.
     n_starts : int
@@ -77,6 +85,8 @@ class Medians:
             return self._on_grid(curator)
         if self.route == "coreset":
             return self._on_coreset(curator)
+        if self.route == "projected":
+            return self._projected(curator)
         return self._swap(curator) if self.route == "swap" else self._descend(curator)
 
     def _on_coreset(self, curator: Curator) -> Clustering:
@@ -107,25 +117,62 @@ class Medians:
 
     def _descend(self, curator: Curator) -> Clustering:
         """Start from a grid or a coreset, and move each centre the way its rows pull, each with one."""
-        k, d, column_scale = self.n_clusters, curator.domain.n_columns, curator.domain.column_scale
+        k, d = self.n_clusters, curator.domain.n_columns
         part = curator.within(curator.domain.bounds, SHARE_FOR_START)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MostlyNoise)  # of a start, which is not yet the answer
             centres = (self._on_grid if d <= MOST_COLUMNS_OF_A_GRID else self._on_coreset)(part).centres
-        side, shrink = float(np.power(k, -1.0 / d)), LAST_STEP / FIRST_STEP
+        shares = portion(equal(self.max_iter), 1 - SHARE_FOR_START)
+        return self._pulled(curator, Voronoi, centres, shares, float(np.power(k, -1.0 / d)))
+
+    def _projected(self, curator: Curator) -> Clustering:
+        """Balcan et al., theorem 12: swaps by distance in few random columns, then medians in all.
+
+        Where the theorem samples a log-concave density, whose mixing nobody can check, means are moved
+        by noisy descent.
+        """
+        k, d, metric = self.n_clusters, curator.domain.n_columns, curator.domain.metric
+        rows, rest = count_rows(curator)
+        for_trees, for_swaps, for_means, for_descent = (rest * share for share in PROJECTED_SHARES)
+        rng = curator.public_rng("projection, shifts and starts")
+        search = ProjectedClustering(k, route="published")
+        projection = Projection.random(search.directions(max(rows.estimate, 1.0), d), d, rng, metric)
+        trees = search.trees(curator, projection, for_trees, rng)
+        image = search.swapped(curator, projection, trees, for_swaps, rng, squared=False)
+        groups = Projected(projection, Voronoi(image))
+        answer = curator.sums(groups, share=for_means, noise=self.noise)
+        start = recentre(
+            answer.sums, answer.counts, answer.count_sd, fallback=lift(projection, image, metric)
+        )
+        # A mean is off by its noise; a step as long as that leads back, and no longer one is wanted.
+        counts = np.maximum(answer.counts, smallest_count(answer.count_sd))
+        reach = float(np.clip(np.median(answer.sum_sd / counts), 2.0**-10, 1.0))
+        shares = portion(equal(self.max_iter), for_descent)
+        return self._pulled(curator, lambda _: groups, start, shares, reach / FIRST_STEP)
+
+    def _pulled(
+        self,
+        curator: Curator,
+        cells_of: Callable[[Array], Partition],
+        centres: Array,
+        shares: tuple[Fraction, ...],
+        side: float,
+    ) -> Clustering:
+        """Move each centre the way the rows of its cell pull, each with one, in ever shorter steps."""
+        column_scale, shrink = curator.domain.column_scale, LAST_STEP / FIRST_STEP
         visited: list[Array] = []
-        for t, share in enumerate(portion(equal(self.max_iter), 1 - SHARE_FOR_START)):
+        for t, share in enumerate(shares):
             step = side * FIRST_STEP * shrink ** (t / max(self.max_iter - 1, 1))
-            cells = Voronoi(centres)
-            answer = curator.sums(cells, of=Direction(centres, step), share=share, noise=self.noise)
+            at = Voronoi(centres).centres
+            answer = curator.sums(cells_of(at), of=Direction(at, step), share=share, noise=self.noise)
             pull = _pull(answer)
             ways = np.divide(step * pull, column_scale, out=np.zeros_like(pull), where=column_scale > 0)
-            centres = np.clip(cells.centres + ways, -1.0, 1.0)
+            centres = np.clip(at + ways, -1.0, 1.0)
             visited.append(centres)
         # Late centres are near each other, and their noise is not the same: their mean has less.
         centres = np.mean(visited[-max(1, self.max_iter // 3) :], axis=0)
         # What is predicted is the noise of a pull: above one half, it is stronger than what pulls.
-        unknown = np.full((k, d), np.inf)
+        unknown = np.full(centres.shape, np.inf)
         return Clustering.from_sums(curator, centres, answer, self.max_iter, centre_sd=unknown)
 
 

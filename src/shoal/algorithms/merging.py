@@ -1,4 +1,4 @@
-"""Ni, Li, Wang, Jiang, Yu 2018: DP-KCCM, over-cluster with more budget for late rounds, then merge to k.
+"""Ni, Qiao, Chen, Zhang, Zhong 2020: DP-KCCM, over-cluster with more budget for late rounds, then merge to k.
 
 Its parts can be had one by one: `average_k` is DPLloyd with twelve rounds. Proof: docs/proofs/merging.md.
 """
@@ -21,7 +21,7 @@ from shoal.queries import Curator, Noise
 
 Variant: TypeAlias = Literal["average_k", "allocation_k", "average_nk", "allocation_nk"]
 
-# Ni et al., section 4: three thirds of the rounds get epsilon/24, /12 and /8 each of twelve.
+# Ni et al., section 3.1: three thirds of the rounds get epsilon/24, /12 and /8 each of twelve.
 _THIRDS = (1, 2, 3)
 
 
@@ -56,7 +56,7 @@ class Merging:
         """Refine many centres, then merge what was released."""
         over = self.variant.endswith("_nk")
         n_centres = self.n_clusters * (self.factor if over else 1)
-        start = pack(n_centres, curator.domain.n_columns, curator.public_rng("starting centres"))
+        start = pack(n_centres, curator.domain.n_columns, curator.public_rng("starting centres"), always=True)
         found = noisy_lloyd(curator, start, self.plan(), self.noise)
         return merge_to(found, self.n_clusters, self.merge, curator) if over else found
 

@@ -1,7 +1,7 @@
-"""Lu and Shen 2020, and Joshi and Thakkar 2022, as published: **not private**, to compare with.
+"""Lu and Shen 2020, Joshi and Thakkar 2022, and Nock et al. 2016, as published: **not private**, to compare.
 
-An algorithm sees no rows, so all it does is ask the gate: see `shoal.queries.questions.published` for what
-it is, and docs/proofs/published.md for what is wrong with it.
+An algorithm sees no rows, so all it does is ask the gate: see `shoal.queries.questions.published` and
+`seeds_published` for what it is, and docs/proofs/published.md and k_variates.md for what is wrong with it.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.algorithms.shared.clustering import Clustering
-from shoal.queries import AsPublished, Curator
-from shoal.queries.questions.published import Zones
+from shoal.queries import AsPublished, Curator, NotPrivate, SeedsAsPublished
+from shoal.queries.questions.published import EmptyZone, Zones
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Published:
 
     Parameters
     ----------
-    n_clusters, zones, rounds, internal_k, sharpness, dampening
+    n_clusters, zones, rounds, internal_k, sharpness, dampening, empty_zone
         As in :class:`shoal.queries.AsPublished`.
     """
 
@@ -31,20 +31,57 @@ class Published:
     internal_k: int = 3
     sharpness: float = 0.5
     dampening: float = 0.5
+    empty_zone: EmptyZone = "whole zone"
 
     def run(self, curator: Curator) -> Clustering:
         """Ask for it."""
-        k, d = self.n_clusters, curator.domain.n_columns
         found = curator.as_published(
-            AsPublished(self.zones, k, self.rounds, self.internal_k, self.sharpness, self.dampening)
+            AsPublished(
+                self.zones,
+                self.n_clusters,
+                self.rounds,
+                self.internal_k,
+                self.sharpness,
+                self.dampening,
+                self.empty_zone,
+            )
         )
-        return Clustering(
-            centres=found.centres,
-            # The papers release no sizes, and know of no error.
-            sizes=np.zeros(k),
-            centre_sd=np.full((k, d), np.inf),
-            size_sd=np.inf,
-            n_iter=self.rounds,
-            predicted_sd=0.0,
-            domain=curator.domain,
+        if self.zones == "orientation":
+            curator.note(
+                f"sampling zones were empty in {found.empty_zones:.0%} of the moves: {self.empty_zone}"
+            )
+        return _clustering(curator, found, self.rounds)
+
+
+@dataclass(frozen=True)
+class PublishedSeeds:
+    """Seeds of k-variates++ as the paper has them. There is no guarantee, whatever the parameters are.
+
+    Parameters
+    ----------
+    n_clusters, sharpness
+        As in :class:`shoal.queries.SeedsAsPublished`.
+    """
+
+    n_clusters: int
+    sharpness: float = 1.0
+
+    def run(self, curator: Curator) -> Clustering:
+        """Ask for it."""
+        return _clustering(
+            curator, curator.as_published(SeedsAsPublished(self.n_clusters, self.sharpness)), 1
         )
+
+
+def _clustering(curator: Curator, found: NotPrivate, rounds: int) -> Clustering:
+    k, d = found.centres.shape
+    return Clustering(
+        centres=found.centres,
+        # The papers release no sizes, and know of no error.
+        sizes=np.zeros(k),
+        centre_sd=np.full((k, d), np.inf),
+        size_sd=np.inf,
+        n_iter=rounds,
+        predicted_sd=0.0,
+        domain=curator.domain,
+    )

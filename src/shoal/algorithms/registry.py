@@ -22,7 +22,7 @@ from shoal.algorithms.medians import Medians
 from shoal.algorithms.merging import Merging
 from shoal.algorithms.profile import GroupMeans
 from shoal.algorithms.projected.projected import ProjectedClustering
-from shoal.algorithms.published import Published
+from shoal.algorithms.published import Published, PublishedSeeds
 from shoal.algorithms.sample_aggregate import SampleAggregate
 from shoal.algorithms.subcluster import SubCluster
 from shoal.algorithms.swap import SwapLloyd
@@ -135,7 +135,7 @@ REGISTRY: dict[str, AlgorithmInfo] = {
         AlgorithmInfo(
             name="merging",
             estimator="MergingKMeans",
-            paper="Ni et al. 2018 (DP-KCCM)",
+            paper="Ni et al. 2020 (DP-KCCM)",
             status=Status.PROVEN,
             condition="public bounds, one assignment a round, a fixed number of rounds, clamped weights",
             proof="docs/proofs/merging.md",
@@ -240,6 +240,16 @@ REGISTRY: dict[str, AlgorithmInfo] = {
             "row; here it runs on a released grid",
             proof="docs/proofs/k_variates.md",
             algorithm=KVariates,
+        ),
+        AlgorithmInfo(
+            name="k-variates-published",
+            estimator="KVariates",
+            paper="Nock et al. 2016 (k-variates++)",
+            status=Status.CLAIMED_ONLY,
+            condition="none: not private. Which row a centre is drawn at shows a far row",
+            proof="docs/proofs/k_variates.md",
+            algorithm=PublishedSeeds,
+            parameters=(("published", True),),
         ),
         AlgorithmInfo(
             name="coreset",

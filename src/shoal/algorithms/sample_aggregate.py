@@ -20,6 +20,7 @@ from shoal.queries import Curator, Marginal, Noise, Voronoi
 
 BlockRule: TypeAlias = int | Literal["n^0.4", "3k"]
 Range: TypeAlias = Literal["loose", "tight", "helper"]
+Align: TypeAlias = Literal["matched", "sorted"]
 
 # The published algorithm releases no sizes; this much of the budget pays for them.
 SHARE_FOR_SIZES = Fraction(1, 20)
@@ -43,6 +44,9 @@ class SampleAggregate:
         What centres are clamped to: the whole domain; private quantiles, for half the budget; or `within`.
     within : tuple of (float, float)
         With "tight": a public range of each column, in units of the half width around the middle.
+    align : {"matched", "sorted"}
+        Which centre of a block is the first: each is matched to the nearest of k public points (ours); or
+        they are sorted by their first column, as GUPT does.
     noise : Noise, optional
         Law of the noise; "laplace" in the paper.
     """
@@ -51,6 +55,7 @@ class SampleAggregate:
     blocks: BlockRule = "n^0.4"
     ranges: Range = "loose"
     within: tuple[tuple[float, float], ...] = ()
+    align: Align = "matched"
     noise: Noise | None = None
 
     def run(self, curator: Curator) -> Clustering:
@@ -67,8 +72,12 @@ class SampleAggregate:
         reference = pack(k, d, curator.public_rng("centres to match to"))
         lower, upper = tuple(low for low, _ in pairs), tuple(high for _, high in pairs)
         reference = np.clip(reference, lower, upper)
+        if self.align == "sorted":  # a block without rows answers with these
+            reference = reference[np.lexsort(reference.T[::-1])]
         blocks = self.n_blocks(rows.estimate)
-        answer = curator.blocks(blocks, reference, (lower, upper), share=share, noise=self.noise)
+        answer = curator.blocks(
+            blocks, reference, (lower, upper), share=share, noise=self.noise, align=self.align
+        )
         # A block of fewer than k rows answers with public centres: then there is no noise, and no signal.
         filled = rows.at_least >= k * blocks
         sizes = curator.histogram(Voronoi(answer.means), share=SHARE_FOR_SIZES)
@@ -87,7 +96,7 @@ class SampleAggregate:
         if isinstance(self.blocks, int):
             return self.blocks
         rule = math.pow(max(n_rows, 1.0), 0.4) if self.blocks == "n^0.4" else n_rows / (3 * self.n_clusters)
-        return max(1, math.floor(min(rule, _MOST_BLOCKS)))
+        return max(1, math.floor(min(rule, _MOST_BLOCKS) + 0.5))  # rounded, as in Su et al., table 1
 
     def _quantiles(self, curator: Curator, column: int, share: Fraction) -> tuple[float, float]:
         answer = curator.histogram(Marginal(column, _INTERVALS), share=share)

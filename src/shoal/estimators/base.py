@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -15,12 +15,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from shoal.accounting import Approx, Pure
 from shoal.algorithms import Algorithm, Clustering
 from shoal.domain import Chunk, Domain
-from shoal.errors import ExactScore, MostlyNoise
+from shoal.errors import ExactScore, InvalidInput, MostlyNoise
 from shoal.estimators.fitting import PrivateEstimator
+from shoal.estimators.zoned import fit_zones
 from shoal.queries import Transcript, Voronoi
-from shoal.release import Release
+from shoal.release import Release, ZonedRelease
 from shoal.release.labels import cells_of
 from shoal.sources import open_like
+
+if TYPE_CHECKING:
+    from shoal.estimators.explanation import Explanation
 
 _said_exact = False
 
@@ -125,8 +129,56 @@ class PrivateKMeans(
         for doubt in self.release_.doubts:
             warnings.warn(doubt.text, doubt.category, stacklevel=3)
 
+    def _fit_zones(self, X: Any, sample_weight: Any) -> Self:
+        found = fit_zones(self, X, sample_weight)
+        self.release_, self.certificate_ = found.release, found.release.certificate
+        self.cluster_centers_ = found.release.centres
+        self.cluster_sizes_ = np.maximum(found.release.sizes, 0.0)
+        self.merged_into_ = found.release.merged_into
+        self.n_iter_ = max(one.n_iter for one in found.clusterings)
+        if hasattr(self, "cost_curve_"):  # of an earlier fit
+            del self.cost_curve_
+        noisy = [
+            n
+            for n, c in zip(found.release.zones.names, found.clusterings, strict=True)
+            if not c.predicted_sd <= 0.5
+        ]
+        if noisy:
+            warnings.warn(
+                f"the answer is mostly noise in zone {', '.join(noisy)}: raise its epsilon, ask for fewer "
+                "clusters there, or make it larger",
+                MostlyNoise,
+                stacklevel=4,
+            )
+        for doubt in self.release_.doubts:
+            warnings.warn(doubt.text, doubt.category, stacklevel=4)
+        return self
+
+    def explain(self, rows: float, *, columns: Any = None, like: Any = None) -> Explanation:
+        """Say what a fit would spend, and how accurate it should be, without touching any table.
+
+        Parameters
+        ----------
+        rows : float
+            A guess of the number of rows.
+        columns : sequence of str or Schema, optional
+            Names of the columns; those of `bounds`, or of the release that the table is like, if not given.
+        like : Release, SynopsisRelease, EvenGroups or array, optional
+            What the table is like, to tell how much more groups would cost than without privacy.
+        """
+        from shoal.estimators.explanation import explain
+
+        if columns is None and isinstance(self.bounds, Mapping):
+            columns = list(self.bounds)
+        columns = getattr(like, "names", None) if columns is None else columns
+        if columns is None:
+            raise InvalidInput("columns is None; give their names, bounds by name, or like= a release")
+        return explain(self, columns, rows, like=like)
+
     def predict(self, X: Any) -> npt.NDArray[np.int32]:
-        """Return the nearest centre of each row. The labels are for the data holder's own use.
+        """Return the nearest centre of each row, of its own zone where there are some.
+
+        The labels are for the data holder's own use.
 
         Parameters
         ----------
@@ -138,6 +190,9 @@ class PrivateKMeans(
         ndarray of shape (n_rows,)
             Indices into `cluster_centers_`.
         """
+        check_is_fitted(self, "cluster_centers_")
+        if isinstance(self.release_, ZonedRelease):
+            return np.asarray(self.release_.predict(X), dtype=np.int32)
         cells, domain = self._cells()
         labels = [cells.assign(chunk.columns, domain.metric) for chunk in self._encoded(X, domain)]
         return np.concatenate(labels)
@@ -164,6 +219,9 @@ class PrivateKMeans(
         by no certificate.
         """
         say_exact_once()
+        if isinstance(self.release_, ZonedRelease):  # to the nearest centre of its own zone
+            near = np.take_along_axis(np.concatenate(list(self._distances(X))), self.predict(X)[:, None], 1)
+            return -float((near**2).sum())
         return -float(sum((part.min(axis=1) ** 2).sum() for part in self._distances(X)))
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> npt.NDArray[np.int32]:

@@ -8,12 +8,12 @@ from shoal.accounting import Approx, Pure
 from shoal.algorithms import Algorithm
 from shoal.algorithms.convergent import Convergent
 from shoal.estimators.parameters import Common, check_count, check_noise
-from shoal.estimators.published import PublishedToo
+from shoal.estimators.published import PublishedZones
 from shoal.queries import Noise
-from shoal.queries.questions.published import Zones
+from shoal.queries.questions.published import EmptyZone, Zones
 
 
-class ConvergentKMeans(PublishedToo):
+class ConvergentKMeans(PublishedZones):
     """K-means whose centres move into zones around noisy means (Lu and Shen, repaired).
 
     In every round the rows of a cell give their noisy mean, as an offset from the centre clipped ever more
@@ -38,6 +38,8 @@ class ConvergentKMeans(PublishedToo):
         says so. It is there to compare with, and wants `bounds` and ``allow_unproven=True``.
     allow_unproven : bool
         That you know.
+    empty_zone : {"whole zone", "stay"}
+        With `published`: what a centre does whose sampling zone has no rows. No paper says.
     **common
         As in :class:`shoal.estimators.parameters.CommonParameters`.
 
@@ -66,6 +68,7 @@ class ConvergentKMeans(PublishedToo):
         noise: Literal["auto"] | Noise = "auto",
         published: bool = False,
         allow_unproven: bool = False,
+        empty_zone: EmptyZone = "whole zone",
         **common: Unpack[Common],
     ) -> None:
         super().__init__(n_clusters, epsilon=epsilon, **common)
@@ -74,6 +77,7 @@ class ConvergentKMeans(PublishedToo):
         self.noise = noise
         self.published = published
         self.allow_unproven = allow_unproven
+        self.empty_zone = empty_zone
 
     def _algorithm(self, budget: Pure | Approx) -> Algorithm:
         return Convergent(

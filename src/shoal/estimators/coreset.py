@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, Unpack
+from typing import Any, Self, Unpack
 
 from shoal.accounting import Approx, Pure
 from shoal.algorithms import SHARE_FOR_BOUNDS, SHARE_FOR_CLIPPED, Algorithm
-from shoal.algorithms.coreset.coreset import STRENGTH, CoresetSketch, smallest_epsilon
 from shoal.algorithms.coreset.coreset import CoresetKMeans as KMeansAlgorithm
 from shoal.algorithms.coreset.coreset import PrivateCoreset as CoresetAlgorithm
+from shoal.algorithms.coreset.sketch import STRENGTH, CoresetSketch, Shares, smallest_epsilon
 from shoal.algorithms.coreset.small_ball import Search
 from shoal.algorithms.synopses.coreset import Coreset
 from shoal.errors import InfeasibleEpsilon
 from shoal.estimators.base import PrivateKMeans
-from shoal.estimators.fitting import PrivateEstimator
+from shoal.estimators.blocks import fit_blocks, one_block
+from shoal.estimators.fitting import FitPlan, PrivateEstimator
 from shoal.estimators.parameters import Common, check_choice, check_count, is_whole
 from shoal.queries import Transcript
 from shoal.release.coreset import CoresetRelease, Part
@@ -43,6 +44,14 @@ class PrivateCoreset(PrivateEstimator):
     refine : bool
         Whether every point moves, in the end, to the noisy mean of the rows nearest to it. Not in the paper,
         and much better.
+    shares : {"fitted", "published"}
+        What a round costs: all of the budget is shared out over the rounds that are run; or, as published,
+        each has 3 / (8 k ln n) of it, and rows that are left in the end are ignored (with `refine=False`).
+    n_blocks : int
+        A public number of blocks that rows are dealt out to at random, each by itself; the coresets of all
+        blocks are joined. A row is in one block, so each has the whole epsilon (where a row is replaced, half
+        of it). The paper takes a block for every 10,000 rows of more than two columns, for speed: a block
+        must then be large enough by itself. Equal rows are in one block.
     **common
         As in :class:`shoal.estimators.parameters.CommonParameters`.
 
@@ -76,12 +85,42 @@ class PrivateCoreset(PrivateEstimator):
         search: Search = "windows",
         strength: float = STRENGTH,
         refine: bool = True,
+        shares: Shares = "fitted",
+        n_blocks: int = 1,
         **common: Unpack[Common],
     ) -> None:
         super().__init__(n_clusters, epsilon=epsilon, **common)
         self.search = search
         self.strength = strength
         self.refine = refine
+        self.shares = shares
+        self.n_blocks = n_blocks
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Make a coreset of a table, or of each of its blocks, privately.
+
+        Parameters
+        ----------
+        X : table
+            As :meth:`shoal.KMeans.fit` takes it.
+        y : ignored
+            For pipelines.
+        sample_weight : array-like of shape (n_rows,) or str, optional
+            Weights of the rows, clipped to [0, `max_weight`], or the column that holds them.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
+        if check_count(self.n_blocks, "n_blocks") == 1:
+            return super().fit(X, y, sample_weight)
+        self.release_ = fit_blocks(self, X, sample_weight)
+        self.certificate_ = self.release_.certificate
+        return self
+
+    def _one_of(self, plan: FitPlan, rows: float) -> tuple[FitPlan, float]:
+        return (plan, rows) if self.n_blocks == 1 else one_block(self, plan, rows)
 
     def _keep(self, found: Coreset, transcript: Transcript) -> None:
         self.release_ = CoresetRelease((Part(found, self.certificate_, transcript),))
@@ -91,7 +130,9 @@ class PrivateCoreset(PrivateEstimator):
 
     def _rehearsed(self, algorithm: CoresetAlgorithm) -> KMeansAlgorithm:
         sketch = algorithm.sketch
-        return KMeansAlgorithm(sketch.n_clusters, sketch.search, sketch.strength, sketch.refine)
+        return KMeansAlgorithm(
+            sketch.n_clusters, sketch.search, sketch.strength, sketch.refine, shares=sketch.shares
+        )
 
 
 class CoresetKMeans(PrivateKMeans):
@@ -115,6 +156,8 @@ class CoresetKMeans(PrivateKMeans):
         Whether the points move, in the end, to the noisy means of the rows nearest to them.
     n_starts : int
         Starts of k-means on the coreset, judged on its points alone.
+    shares : {"fitted", "published"}
+        What a round costs; see :class:`PrivateCoreset`.
     **common
         As in :class:`shoal.estimators.parameters.CommonParameters`.
 
@@ -144,6 +187,7 @@ class CoresetKMeans(PrivateKMeans):
         strength: float = STRENGTH,
         refine: bool = True,
         n_starts: int = 30,
+        shares: Shares = "fitted",
         **common: Unpack[Common],
     ) -> None:
         super().__init__(n_clusters, epsilon=epsilon, **common)
@@ -151,11 +195,14 @@ class CoresetKMeans(PrivateKMeans):
         self.strength = strength
         self.refine = refine
         self.n_starts = n_starts
+        self.shares = shares
 
     def _algorithm(self, budget: Pure | Approx) -> Algorithm:
         sketch = _sketch(self, budget)
         starts = check_count(self.n_starts, "n_starts")
-        return KMeansAlgorithm(sketch.n_clusters, sketch.search, sketch.strength, sketch.refine, starts)
+        return KMeansAlgorithm(
+            sketch.n_clusters, sketch.search, sketch.strength, sketch.refine, starts, sketch.shares
+        )
 
 
 def _sketch(estimator: Any, budget: Pure | Approx) -> CoresetSketch:
@@ -165,6 +212,7 @@ def _sketch(estimator: Any, budget: Pure | Approx) -> CoresetSketch:
         search=check_choice(estimator.search, "search", ("windows", "published")),
         strength=estimator.strength,
         refine=bool(estimator.refine),
+        shares=check_choice(estimator.shares, "shares", ("fitted", "published")),
     )
     rows = estimator.n_rows
     if is_whole(rows) and rows >= 0:

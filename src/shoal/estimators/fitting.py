@@ -16,7 +16,7 @@ from sklearn.utils.validation import validate_data
 from shoal.accounting import Accountant, Approx, Budget, Charge, Pure, budget_of
 from shoal.algorithms import REGISTRY, AlgorithmInfo, run_prepared
 from shoal.algorithms.shared.clustering import check
-from shoal.domain import STEPS, BoundsLike, Domain, Schema, Unit
+from shoal.domain import STEPS, BoundsLike, Domain, Schema, Unit, Zones
 from shoal.domain.domain import Neighbours, Scaling
 from shoal.errors import InvalidInput, WeakDelta
 from shoal.estimators.docstrings import SharesParameters
@@ -36,7 +36,7 @@ from shoal.mechanisms import public_seed
 from shoal.queries import LiveCurator, Transcript
 from shoal.queries.gate.codec import digest
 from shoal.release import Certificate
-from shoal.sources import OpenTable, Watched, open_table
+from shoal.sources import OpenTable, open_table
 
 # Sums are kept in 64-bit integers with two bits to spare for noise.
 _MOST_ROWS = 2**62 // STEPS
@@ -81,6 +81,7 @@ class PrivateFit(SharesParameters, BaseEstimator):  # type: ignore[misc]
     cyclic: Mapping[str, Any] | None = None
     column_weights: Mapping[str, float] | None = None
     max_weight: float | None
+    zones: Zones | None = None
     n_jobs: int | None = None
     count_clipped: bool = False
     verbose: bool = False
@@ -110,6 +111,8 @@ class PrivateFit(SharesParameters, BaseEstimator):  # type: ignore[misc]
         self
             The fitted model.
         """
+        if self.zones is not None:
+            return self._fit_zones(X, sample_weight)
         # All that can be wrong is found here, before a row is read or anything is spent.
         unit, entropy, threads = self._unit(), entropy_for(self), self._threads()
         table = self._open(X, sample_weight)
@@ -123,9 +126,9 @@ class PrivateFit(SharesParameters, BaseEstimator):  # type: ignore[misc]
         with reserved as allowance, saying_what_was_spent(allowance):
             keys = {"key": allowance.key, "parts_key": allowance.parts_key}
             with self._watching(table.schema) as watch:
-                source: Any = table.source(plan.domain, threads=threads, **keys)
-                source = source if watch is None else Watched(source, watch.saw)
-                told = partial(_tell, [self.on_charge, None if watch is None else watch.charged])
+                source = table.source(plan.domain, threads=threads, **keys)
+                source = source if watch is None else source.watched(watch.saw)
+                told = partial(tell, [self.on_charge, None if watch is None else watch.charged])
                 curator = LiveCurator(
                     source, plan.domain, allowance, entropy, n_rows=self.n_rows, progress=told
                 )
@@ -141,6 +144,11 @@ class PrivateFit(SharesParameters, BaseEstimator):  # type: ignore[misc]
         )
         self._keep(found, curator.transcript)
         return self
+
+    def _fit_zones(self, X: Any, sample_weight: Any) -> Self:  # noqa: ARG002 - for those that have groups
+        raise InvalidInput(
+            f"{type(self).__name__} knows no zones: levels of their own are for groups, as of KMeans"
+        )
 
     def _watching(self, schema: Schema) -> AbstractContextManager[Progress | None]:
         return Progress(rehearsed_questions(self, schema)) if self.verbose else nullcontext()
@@ -198,6 +206,10 @@ class PrivateFit(SharesParameters, BaseEstimator):  # type: ignore[misc]
     def _rehearsed(self, algorithm: Any) -> Any:
         """Return what `explain` runs to tell errors: of what groups are found on, what finds them."""
         return algorithm
+
+    def _one_of(self, plan: FitPlan, rows: float) -> tuple[FitPlan, float]:
+        """Return what `explain` rehearses, and on how many rows: of what is fitted in blocks, one."""
+        return plan, rows
 
     def _unit(self) -> Unit:
         return unit_for(self)
@@ -257,7 +269,8 @@ class PrivateFit(SharesParameters, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def _tell(watchers: Sequence[Callable[[Charge], None] | None], charge: Charge) -> None:
+def tell(watchers: Sequence[Callable[[Charge], None] | None], charge: Charge) -> None:
+    """Tell all who watch of a charge."""
     for watcher in watchers:
         if watcher is not None:
             watcher(charge)

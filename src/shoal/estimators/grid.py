@@ -7,7 +7,7 @@ from typing import Literal, Unpack
 from shoal.accounting import Approx, Pure
 from shoal.algorithms import Algorithm
 from shoal.algorithms.grid import GridKMeans as GridAlgorithm
-from shoal.algorithms.grid import GridSketch, Resolution
+from shoal.algorithms.grid import GridSketch, Resolution, Starts
 from shoal.algorithms.hybrid import Hybrid
 from shoal.estimators.base import PrivateKMeans
 from shoal.estimators.parameters import Common, check_choice, check_count, check_noise
@@ -32,6 +32,8 @@ class GridKMeans(PrivateKMeans):
         The constant of the rule.
     n_starts : int
         Starts of k-means on the cells, judged on the released counts alone.
+    starts : {"mixed", "published"}
+        "mixed" is ours: packed starts, heavy cells and swaps. "published" is EUGkM: packed starts alone.
     **common
         As in :class:`shoal.estimators.parameters.CommonParameters`.
 
@@ -56,17 +58,21 @@ class GridKMeans(PrivateKMeans):
         resolution: Resolution = "k-aware",
         theta: float = 10.0,
         n_starts: int = 30,
+        starts: Starts = "mixed",
         **common: Unpack[Common],
     ) -> None:
         super().__init__(n_clusters, epsilon=epsilon, **common)
         self.resolution = resolution
         self.theta = theta
         self.n_starts = n_starts
+        self.starts = starts
 
     def _algorithm(self, budget: Pure | Approx) -> Algorithm:  # noqa: ARG002
         return GridAlgorithm(
             n_clusters=check_count(self.n_clusters, "n_clusters"),
-            sketch=GridSketch(self.resolution, self.theta),
+            sketch=GridSketch(
+                self.resolution, self.theta, check_choice(self.starts, "starts", ("mixed", "published"))
+            ),
             n_starts=check_count(self.n_starts, "n_starts"),
         )
 
@@ -86,6 +92,8 @@ class HybridKMeans(PrivateKMeans):
         The constant of the rule.
     n_starts : int
         Starts of k-means on the cells.
+    starts : {"mixed", "published"}
+        How cells are searched; see :class:`GridKMeans`.
     noise : {"auto", NOISES}
         Law of the noise of the round of Lloyd.
     gate : {"improved", "published", "always"}
@@ -114,6 +122,7 @@ class HybridKMeans(PrivateKMeans):
         resolution: Resolution = "k-aware",
         theta: float = 10.0,
         n_starts: int = 30,
+        starts: Starts = "mixed",
         noise: Literal["auto"] | Noise = "auto",
         gate: Literal["improved", "published", "always"] = "improved",
         **common: Unpack[Common],
@@ -122,13 +131,16 @@ class HybridKMeans(PrivateKMeans):
         self.resolution = resolution
         self.theta = theta
         self.n_starts = n_starts
+        self.starts = starts
         self.noise = noise
         self.gate = gate
 
     def _algorithm(self, budget: Pure | Approx) -> Algorithm:
         return Hybrid(
             n_clusters=check_count(self.n_clusters, "n_clusters"),
-            sketch=GridSketch(self.resolution, self.theta),
+            sketch=GridSketch(
+                self.resolution, self.theta, check_choice(self.starts, "starts", ("mixed", "published"))
+            ),
             n_starts=check_count(self.n_starts, "n_starts"),
             noise=check_noise(self.noise, budget),
             gate=check_choice(self.gate, "gate", ("improved", "published", "always")),

@@ -94,6 +94,7 @@ class KMeans(PrivateKMeans):
         axes.errorbar(np.arange(1, len(curve.cost) + 1), curve.cost, 2 * curve.sd, marker="o", capsize=3)
         axes.axvline(curve.chosen, linestyle=":", color="black", label=f"{curve.chosen} groups chosen")
         axes.set(xlabel="groups", ylabel="mean squared distance (scaled), ± 2 sd of the noise")
+        axes.xaxis.get_major_locator().set_params(integer=True)
         axes.legend()
         return axes
 

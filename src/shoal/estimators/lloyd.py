@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal, Unpack
+from typing import Any, Literal, Unpack
+
+import numpy as np
 
 from shoal.accounting import Approx, Pure
 from shoal.algorithms import Algorithm, Lloyd
+from shoal.algorithms.lloyd import Division, Init
+from shoal.errors import InvalidInput
 from shoal.estimators.base import PrivateKMeans
 from shoal.estimators.parameters import Common, check_choice, check_count, check_noise
 from shoal.queries import Noise
@@ -26,6 +30,12 @@ class DPLloyd(PrivateKMeans):
         "auto" is "linf", and "gaussian" when delta is above 0. "laplace" is as published.
     spending : {"equal", "growing"}
         Whether later rounds get more of the budget.
+    init : {"packing", "uniform"} or array of shape (n_clusters, n_columns)
+        Where centres start: spread over the domain by sphere packing, drawn evenly from it, or at public
+        points in the table's own units. Points that were found on the rows void the guarantee.
+    division : {"guarded", "plain"}
+        "plain" divides noisy sums by noisy counts, as published; "guarded" keeps a centre whose count may be
+        noise alone.
     **common
         `delta`, `bounds`, `neighbours`, `unit`, `max_rows`, `n_rows`, `budget`, `scaling`, `missing`,
         `levels`, `max_weight`, `n_jobs`, `random_state`: as in
@@ -72,12 +82,16 @@ class DPLloyd(PrivateKMeans):
         max_iter: int | Literal["auto"] = 5,
         noise: Literal["auto"] | Noise = "auto",
         spending: Literal["equal", "growing"] = "equal",
+        init: Init | Any = "packing",
+        division: Division = "guarded",
         **common: Unpack[Common],
     ) -> None:
         super().__init__(n_clusters, epsilon=epsilon, **common)
         self.max_iter = max_iter
         self.noise = noise
         self.spending = spending
+        self.init = init
+        self.division = division
 
     def _algorithm(self, budget: Pure | Approx) -> Algorithm:
         return Lloyd(
@@ -85,4 +99,20 @@ class DPLloyd(PrivateKMeans):
             max_iter="auto" if self.max_iter == "auto" else check_count(self.max_iter, "max_iter"),
             noise=check_noise(self.noise, budget),
             spending=check_choice(self.spending, "spending", ("equal", "growing")),
+            init=self._init(),
+            division=check_choice(self.division, "division", ("guarded", "plain")),
         )
+
+    def _init(self) -> Init | tuple[tuple[float, ...], ...]:
+        if isinstance(self.init, str):
+            chosen: Init = check_choice(self.init, "init", ("packing", "uniform"))
+            return chosen
+        try:
+            points = np.asarray(self.init, dtype=np.float64)
+        except (TypeError, ValueError):
+            points = np.empty(0)
+        if points.ndim != 2 or not points.size or not np.isfinite(points).all():
+            raise InvalidInput(
+                f"init is {self.init!r}; wanted is 'packing', 'uniform' or a line of numbers per centre"
+            )
+        return tuple(tuple(map(float, point)) for point in points)

@@ -25,11 +25,12 @@ class KMedians(PrivateKMeans):
         How many groups.
     epsilon : float
         Privacy loss allowed; smaller is more private.
-    route : {"gradient", "synopsis", "coreset", "swap"}
+    route : {"gradient", "synopsis", "coreset", "swap", "projected"}
         "gradient": noisy descent, in which each row pulls with a strength of one, from a start on a grid or,
         in more than five columns, a coreset, paid with two fifths of the budget; "synopsis" and "coreset":
         the grid or the coreset alone, with the whole budget, then k-medians on it for free; "swap": a grid,
-        then private swaps of centres (Balcan et al.), which want many rows times epsilon.
+        then private swaps of centres (Balcan et al.), which want many rows times epsilon; "projected": such
+        swaps in a few random columns and descent in all (Balcan et al., theorem 12), for many columns.
     max_iter : int
         Rounds of the descent.
     n_starts : int
@@ -90,7 +91,7 @@ class KMedians(PrivateKMeans):
     def _algorithm(self, budget: Pure | Approx) -> Algorithm:
         return Medians(
             n_clusters=check_count(self.n_clusters, "n_clusters"),
-            route=check_choice(self.route, "route", ("gradient", "synopsis", "coreset", "swap")),
+            route=check_choice(self.route, "route", ("gradient", "synopsis", "coreset", "swap", "projected")),
             max_iter=check_count(self.max_iter, "max_iter"),
             n_starts=check_count(self.n_starts, "n_starts"),
             sketch=GridSketch(self.resolution, self.theta),

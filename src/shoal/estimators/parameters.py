@@ -10,9 +10,9 @@ from typing import Any, Literal, TypeAlias, TypedDict
 from sklearn.utils import check_random_state
 
 from shoal.accounting import Accountant, Allowance, Approx, Budget, NoGuarantee, Pure
-from shoal.domain import BoundsLike, Part, Unit
+from shoal.domain import BoundsLike, InZone, Part, Unit, Zones
 from shoal.domain.domain import Missing, Neighbours, Scaling
-from shoal.errors import DamagedFile, InvalidBudget, InvalidInput
+from shoal.errors import DamagedFile, EngineFailed, InvalidBudget, InvalidInput
 from shoal.estimators.docstrings import SharesParameters
 from shoal.mechanisms import Entropy, SeededEntropy, SystemEntropy
 from shoal.queries import Noise
@@ -37,6 +37,7 @@ class Common(TypedDict, total=False):
     cyclic: Mapping[str, Any] | None
     column_weights: Mapping[str, float] | None
     max_weight: float | None
+    zones: Zones | None
     count_clipped: bool
     n_jobs: int | None
     verbose: bool
@@ -86,6 +87,10 @@ class CommonParameters(SharesParameters, gives=True):
         How many times a difference in a column counts; once, if not given.
     max_weight : float, optional
         The public maximum of `sample_weight` in `fit`.
+    zones : Zones, optional
+        Disjoint public regions, or levels of a public column, with epsilons of their own; `epsilon` is that
+        of the rest. Groups are found in each zone by itself. Then `n_clusters` is the number in all, shared
+        out by noisy counts of the zones' rows, or a mapping of the name of each zone to its number.
     count_clipped : bool
         Whether to count, for a fiftieth of the budget, how many cells of each column were missing or clipped
         to the bounds; the certificate says it.
@@ -100,7 +105,7 @@ class CommonParameters(SharesParameters, gives=True):
 
     def __init__(
         self,
-        n_clusters: int | Literal["auto"],
+        n_clusters: int | Literal["auto"] | Mapping[str, int],
         *,
         epsilon: float,
         delta: float = 0.0,
@@ -116,6 +121,7 @@ class CommonParameters(SharesParameters, gives=True):
         cyclic: Mapping[str, Any] | None = None,
         column_weights: Mapping[str, float] | None = None,
         max_weight: float | None = None,
+        zones: Zones | None = None,
         count_clipped: bool = False,
         n_jobs: int | None = None,
         verbose: bool = False,
@@ -139,6 +145,7 @@ class CommonParameters(SharesParameters, gives=True):
         self.cyclic = cyclic
         self.column_weights = column_weights
         self.max_weight = max_weight
+        self.zones = zones
         self.count_clipped = count_clipped
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -199,9 +206,20 @@ def missing_for(estimator: Any) -> tuple[Missing, bool | list[str]]:
     return ("centre", True) if given == "indicator" else (given, False)
 
 
-def part_for(estimator: Any) -> Part | None:
-    """Return the part of the table that a fit is of, as its ledger has declared it; None for all of it."""
+def part_for(estimator: Any) -> Part | InZone | None:
+    """Return the part of the table that a fit is of, as its ledger has declared it; None for all of it.
+
+    Of zones it is the first: the others are had from the same open table.
+    """
     place = getattr(estimator.budget, "place", None)
+    if estimator.zones is not None:
+        if not isinstance(estimator.zones, Zones):
+            raise InvalidInput(
+                f"zones is {estimator.zones!r}; make them by Zones.from_geojson or from_column"
+            )
+        if place is not None:
+            raise InvalidInput("zones cannot go with a part of a ledger: both cut the table; fit all of it")
+        return InZone(estimator.zones)
     if place is None:
         return None
     if estimator.n_rows is not None:
@@ -234,9 +252,9 @@ def entropy_for(estimator: Any) -> Entropy:
 
 @contextmanager
 def saying_what_was_spent(allowance: Allowance) -> Iterator[None]:
-    """Let a file that breaks off half way say what its fit has cost."""
+    """Let a file or an engine that breaks off half way say what its fit has cost."""
     try:
         yield
-    except DamagedFile as error:
+    except (DamagedFile, EngineFailed) as error:
         error.args = (f"{error}; {allowance.describe_spent()}",)  # the same error: it has no cause to show
         raise

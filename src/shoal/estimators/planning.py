@@ -14,16 +14,15 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
-from sklearn.cluster import KMeans as PlainKMeans
 
 from shoal._typing import Array
 from shoal.errors import InvalidInput, ShoalWarning
 from shoal.estimators.base import PrivateKMeans
 from shoal.estimators.parameters import check_count
 from shoal.postprocess.packing import pack
-from shoal.release import SynopsisRelease
+from shoal.release import Release, SynopsisRelease
+from shoal.release.totals import shown_by
 
 ROWS = 10_000
 """Rows that are made up for a run; epsilon is chosen so that its product with them is the one asked for."""
@@ -173,7 +172,7 @@ class Plan:
 
 def plan(
     model: PrivateKMeans,
-    shape: EvenGroups | SynopsisRelease,
+    shape: EvenGroups | SynopsisRelease | Release,
     *,
     error: float,
     runs: int = 5,
@@ -189,8 +188,9 @@ def plan(
     model : estimator
         What is to be fitted: its algorithm, number of groups, delta, and whom it protects. Its epsilon and
         bounds do not matter here.
-    shape : EvenGroups or SynopsisRelease
-        What the table is like: a named public shape, or a look at it that was released.
+    shape : EvenGroups, SynopsisRelease or Release
+        What the table is like: a named public shape, or a look at it that was released, by itself or under
+        groups.
     error : float
         How far centres may be off in the middle one of the runs, in widths of a group (standard deviations).
     runs : int
@@ -224,6 +224,10 @@ def _steady(values: list[float]) -> tuple[float, ...]:
 
 def _errors(model: Any, shape: Any, product: float, runs: int, seed: int) -> Iterator[float]:
     """Yield how far centres are off in each run, in widths of a group."""
+    # Here, not above: they take a second to load, and no fit needs them.
+    from scipy.optimize import linear_sum_assignment
+    from sklearn.cluster import KMeans as PlainKMeans
+
     usual = {"bounds": (-1, 1), "epsilon": product / ROWS, "neighbours": "add-remove", "verbose": False}
     nobody = dict.fromkeys(("unit", "n_rows", "budget", "levels", "cyclic", "column_weights", "max_weight"))
     for run in range(runs):
@@ -244,8 +248,13 @@ def _errors(model: Any, shape: Any, product: float, runs: int, seed: int) -> Ite
 def _made_up(shape: Any, seed: int) -> Array:
     if isinstance(shape, EvenGroups):
         return shape.rows(ROWS, seed)
+    if isinstance(shape, Release):
+        shown = shown_by(shape)
+        if shown is None:
+            raise InvalidInput(f"{shape!r} has no look that rows could be made up from")
+        return shown.draw(ROWS, np.random.default_rng(seed))
     if not isinstance(shape, SynopsisRelease):
-        raise InvalidInput(f"shape is {shape!r}; give EvenGroups(...) or a released synopsis")
+        raise InvalidInput(f"shape is {shape!r}; give EvenGroups(...), a released synopsis or a release")
     bounds = shape.domain.bounds
     half = np.where(bounds.half_width > 0, bounds.half_width, 1.0)
     return np.asarray((shape.sample(ROWS, rng=seed, like="numpy") - bounds.middle) / half)

@@ -11,10 +11,12 @@ import threading
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import ExitStack
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from shoal.errors import ShoalError
+from shoal.queries.kernels import telling_of_compiling
 
 if TYPE_CHECKING:
     from shoal.accounting import Charge
@@ -64,15 +66,27 @@ class Progress:
         self._lock = threading.Lock()
         self._asked, self._what = 0, "reading"
         self._rows, self._pass, self._whole = 0, 0, 0
-        self._width = 0
+        self._width, self._open = 0, ExitStack()
         self._start = self._spoke = clock()
 
     def __enter__(self) -> Self:
+        if self._watched:
+            self._open.enter_context(telling_of_compiling(self._compiles))
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._open.close()
+        self._clear()
+
+    def _clear(self) -> None:
         if self._width:  # take the line away
             self._stream.write("\r" + " " * self._width + "\r")
+            self._stream.flush()
+
+    def _compiles(self) -> None:
+        with self._lock:
+            self._clear()
+            self._stream.write("compiling loops for this machine; later fits find them on disk\n")
             self._stream.flush()
 
     def charged(self, question: str | Charge) -> None:

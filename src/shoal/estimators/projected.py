@@ -44,6 +44,9 @@ class ProjectedKMeans(PrivateKMeans):
         twice as many columns that are not, chosen privately for each group.
     noise : {"auto", NOISES}
         Law of the noise of the sums.
+    gamma : float, optional
+        Noisy rows, times the epsilon of a level, from which a cube is split; ours if not given. The theorem's
+        20 ln(n / delta) splits nothing on tables of usual size.
     **common
         As in :class:`shoal.estimators.parameters.CommonParameters`.
 
@@ -74,6 +77,7 @@ class ProjectedKMeans(PrivateKMeans):
         n_starts: int = 10,
         sparsity: int | None = None,
         noise: Literal["auto"] | Noise = "auto",
+        gamma: float | None = None,
         **common: Unpack[Common],
     ) -> None:
         super().__init__(n_clusters, epsilon=epsilon, **common)
@@ -86,6 +90,7 @@ class ProjectedKMeans(PrivateKMeans):
         self.n_starts = n_starts
         self.sparsity = sparsity
         self.noise = noise
+        self.gamma = gamma
 
     def _algorithm(self, budget: Pure | Approx) -> Algorithm:
         return ProjectedClustering(
@@ -99,6 +104,7 @@ class ProjectedKMeans(PrivateKMeans):
             n_starts=check_count(self.n_starts, "n_starts"),
             sparsity=None if self.sparsity is None else check_count(self.sparsity, "sparsity"),
             noise=check_noise(self.noise, budget),
+            gamma=self.gamma,
         )
 
 

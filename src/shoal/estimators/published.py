@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 from shoal.accounting import Budget, NoGuarantee, budget_of
@@ -9,20 +10,18 @@ from shoal.algorithms import AlgorithmInfo, lookup
 from shoal.algorithms.published import Published
 from shoal.errors import InvalidInput
 from shoal.estimators.base import PrivateKMeans
-from shoal.estimators.parameters import check_count
+from shoal.estimators.parameters import check_choice, check_count
 from shoal.queries.questions.published import Zones
 
 
 class PublishedToo(PrivateKMeans):
     """Base class of estimators that have ``published=True``: no guarantee, and only if it is asked for.
 
-    Subclasses set `published`, `allow_unproven` and `max_iter`.
+    Subclasses set `published` and `allow_unproven`, and say which algorithm it is.
     """
 
-    _zones: Zones
     published: bool
     allow_unproven: bool
-    max_iter: int
 
     def _info(self) -> AlgorithmInfo:
         return lookup(f"{self._registered}-published") if self.published else super()._info()
@@ -32,8 +31,6 @@ class PublishedToo(PrivateKMeans):
             if self.allow_unproven:
                 raise InvalidInput("allow_unproven=True goes with published=True only: this one is proven")
             return super()._choose(weighted=weighted)
-        # What is not private has nothing to do with a budget; epsilon only says how noisy it is.
-        noisiness = float(budget_of(self.epsilon, self.delta).epsilon) / 2
         if weighted:
             raise InvalidInput("published=True knows no weights: leave sample_weight out")
         wrong = {
@@ -44,12 +41,28 @@ class PublishedToo(PrivateKMeans):
         }
         if said := [text for text, holds in wrong.items() if holds]:
             raise InvalidInput(f"published=True is not private and has no guarantee at all: {said[0]}")
-        algorithm = Published(
+        return NoGuarantee(), self._as_published(float(budget_of(self.epsilon, self.delta).epsilon))
+
+    @abstractmethod
+    def _as_published(self, epsilon: float) -> Any:
+        """Return the published algorithm; epsilon only says how noisy it is."""
+
+
+class PublishedZones(PublishedToo):
+    """Base class of those whose centres move into zones. Subclasses set `max_iter`."""
+
+    _zones: Zones
+    max_iter: int
+
+    def _as_published(self, epsilon: float) -> Published:
+        return Published(
             n_clusters=check_count(self.n_clusters, "n_clusters"),
             zones=self._zones,
             rounds=check_count(self.max_iter, "max_iter"),
             internal_k=check_count(getattr(self, "internal_k", 1), "internal_k"),
-            sharpness=noisiness,
-            dampening=noisiness,
+            sharpness=epsilon / 2,
+            dampening=epsilon / 2,
+            empty_zone=check_choice(
+                getattr(self, "empty_zone", "whole zone"), "empty_zone", ("whole zone", "stay")
+            ),
         )
-        return NoGuarantee(), algorithm

@@ -6,7 +6,7 @@ from typing import Literal, Unpack
 
 from shoal.accounting import Approx, Pure
 from shoal.algorithms import Algorithm
-from shoal.algorithms.sample_aggregate import BlockRule, Range, SampleAggregate
+from shoal.algorithms.sample_aggregate import Align, BlockRule, Range, SampleAggregate
 from shoal.errors import InvalidInput
 from shoal.estimators.base import PrivateKMeans
 from shoal.estimators.parameters import Common, check_choice, check_count, check_noise, is_whole
@@ -31,6 +31,9 @@ class SampleAggregateKMeans(PrivateKMeans):
     within : sequence of (float, float), optional
         With "tight": a public range of each column, in units of the half width around the middle of its
         bounds, such as (-0.5, 0.5).
+    align : {"matched", "sorted"}
+        How centres of different blocks are brought into one order: matched to public points, which is ours;
+        or sorted by their first column, as GUPT does.
     noise : {"auto", NOISES}
         Law of the noise; "laplace" is as published.
     **common
@@ -57,6 +60,7 @@ class SampleAggregateKMeans(PrivateKMeans):
         blocks: BlockRule = "3k",
         ranges: Range = "loose",
         within: tuple[tuple[float, float], ...] = (),
+        align: Align = "matched",
         noise: Literal["auto"] | Noise = "auto",
         **common: Unpack[Common],
     ) -> None:
@@ -64,6 +68,7 @@ class SampleAggregateKMeans(PrivateKMeans):
         self.blocks = blocks
         self.ranges = ranges
         self.within = within
+        self.align = align
         self.noise = noise
 
     def _algorithm(self, budget: Pure | Approx) -> Algorithm:
@@ -80,5 +85,6 @@ class SampleAggregateKMeans(PrivateKMeans):
             blocks=blocks if isinstance(blocks, str) else check_count(blocks, "blocks"),
             ranges=self.ranges,
             within=within,
+            align=check_choice(self.align, "align", ("matched", "sorted")),
             noise=check_noise(self.noise, budget),
         )

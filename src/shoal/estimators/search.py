@@ -9,7 +9,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
-from sklearn.model_selection import ParameterGrid
 from sklearn.utils.validation import check_is_fitted
 
 from shoal._typing import Array
@@ -119,6 +118,8 @@ class PrivateSearchCV(BaseEstimator):  # type: ignore[misc]
             The fitted search.
         """
         total = budget_of(self.epsilon, self.delta)
+        from sklearn.model_selection import ParameterGrid  # it loads much of scikit-learn
+
         n_folds, candidates = check_count(self.cv, "cv", 2), list(ParameterGrid(self.param_grid))
         share = Fraction(str(self.search_share))
         if not 0 < share < 1:

@@ -23,6 +23,7 @@ from shoal.estimators.fitting import PrivateFit
 from shoal.queries import Transcript
 from shoal.release import StepRelease
 from shoal.sources import FileTable, OpenTable, Table, open_table
+from shoal.sources.engines.source import EngineTable
 
 
 class PeopleOutMixin:
@@ -184,13 +185,15 @@ class PrivateStep(StepParameters, TransformerMixin, PrivateFit):  # type: ignore
         Returns
         -------
         ndarray or data frame
-            With `unit`, a data frame in which the column of people stands beside the others, for the next
-            step.
+            Of a table of Dask or Spark, one of theirs. With `unit`, a data frame in which the column of
+            people stands beside the others, for the next step.
         """
         check_is_fitted(self)
         declared = dict.fromkeys(getattr(self, "feature_names_in_", ()), NUMBER)
         table = open_table(X, levels=self.levels, bounds=declared, unit=self.unit)
         validate_data(self, table.blank(), skip_check_array=True, reset=False)
+        if isinstance(table, EngineTable):  # mapped where the rows are, when they are asked for
+            return table.transformed(self, self.get_feature_names_out())
         without = table.without_people()
         rows = [np.column_stack(without.read(part).columns) for part in without.parts(2**16)]
         found = self._map(np.concatenate(rows).astype(np.float64))

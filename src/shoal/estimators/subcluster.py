@@ -8,12 +8,12 @@ from shoal.accounting import Approx, Pure
 from shoal.algorithms import Algorithm
 from shoal.algorithms.subcluster import Move, SubCluster
 from shoal.estimators.parameters import Common, check_choice, check_count, check_noise
-from shoal.estimators.published import PublishedToo
+from shoal.estimators.published import PublishedZones
 from shoal.queries import Noise
 from shoal.queries.questions.published import Zones
 
 
-class SubClusterKMeans(PublishedToo):
+class SubClusterKMeans(PublishedZones):
     """K-means whose centres move by what sub-clusters of their cells hold (Joshi and Thakkar, repaired).
 
     In every round each cell is cut around a few public seeds, and sums and counts of the parts are asked for

@@ -1,6 +1,6 @@
 """Public arithmetic on released values. Nothing here has ever seen a row."""
 
-from shoal.postprocess.evidence import centre_sd, recentre
+from shoal.postprocess.evidence import centre_sd, divide, recentre
 from shoal.postprocess.packing import pack
 
-__all__ = ["centre_sd", "pack", "recentre"]
+__all__ = ["centre_sd", "divide", "pack", "recentre"]

@@ -48,7 +48,9 @@ def _pass_loop(  # type: ignore[no-untyped-def]
         for i in order[begin[j] : end[j]]:
             p = rows[j]
             for a in range(d):
-                p *= below[a, high[i, a], j] - below[a, low[i, a], j]
+                p *= below[a, j, high[i, a]] - below[a, j, low[i, a]]
+                if p <= TINY:  # it only falls
+                    break
             if p > TINY:
                 expected[i] += p
     for i in range(len(z)):
@@ -66,7 +68,9 @@ def _pass_loop(  # type: ignore[no-untyped-def]
         for i in order[begin[j] : end[j]]:
             p = rows[j]
             for a in range(d):
-                p *= below[a, high[i, a], j] - below[a, low[i, a], j]
+                p *= below[a, j, high[i, a]] - below[a, j, low[i, a]]
+                if p <= TINY:
+                    break
             if p <= TINY:
                 continue
             r = z[i] - expected[i]
@@ -76,10 +80,10 @@ def _pass_loop(  # type: ignore[no-untyped-def]
             mass[j] += g
             for a in range(d):
                 lo, hi = low[i, a], high[i, a]
-                inside = below[a, hi, j] - below[a, lo, j]
-                away = (density[a, lo, j] - density[a, hi, j]) / inside
+                inside = below[a, j, hi] - below[a, j, lo]
+                away = (density[a, j, lo] - density[a, j, hi]) / inside
                 first[j, a] += g * away
-                second[j, a] += g * (1.0 + (at[a, lo, j] - at[a, hi, j]) / inside)
+                second[j, a] += g * (1.0 + (at[a, j, lo] - at[a, j, hi]) / inside)
                 places[i, a] += part * (means[j, a] + spreads[j, a] * away)
 
 
@@ -93,7 +97,7 @@ def _pass_numpy(  # type: ignore[no-untyped-def]
     put = []
     for j in range(k):
         boxes = order[begin[j] : end[j]]
-        inside = np.array([below[a, high[boxes, a], j] - below[a, low[boxes, a], j] for a in range(d)])
+        inside = np.array([below[a, j, high[boxes, a]] - below[a, j, low[boxes, a]] for a in range(d)])
         p = rows[j] * inside[0]
         for one in inside[1:]:
             p = p * one
@@ -111,46 +115,64 @@ def _pass_numpy(  # type: ignore[no-untyped-def]
         mass[j] = g.sum()
         for a in range(d):
             lo, hi = low[boxes, a], high[boxes, a]
-            away = (density[a, lo, j] - density[a, hi, j]) / inside[a]
+            away = (density[a, j, lo] - density[a, j, hi]) / inside[a]
             first[j, a] = (g * away).sum()
-            second[j, a] = (g * (1.0 + (at[a, lo, j] - at[a, hi, j]) / inside[a])).sum()
+            second[j, a] = (g * (1.0 + (at[a, j, lo] - at[a, j, hi]) / inside[a])).sum()
             places[boxes, a] += part * (means[j, a] + spreads[j, a] * away)
 
 
 def _sums_loop(  # type: ignore[no-untyped-def]
-    middles, sides, counts, variances, levels, span, width, begin, end, values, noise, fourth
-):
+    middles, sides, levels, others, counts, variances, of_level, strips, starts, span, width,
+    values, noise, fourth,
+):  # fmt: skip
     n, d = middles.shape
     most = (ENDS * width) ** 2
     for i in range(n):
-        for j in range(begin[i], end[i]):
-            if variances[j] == 0.0 or abs(levels[i] - levels[j]) > span:
-                continue
-            t = 0.0
-            for a in range(d):
-                t += ((middles[i, a] - middles[j, a]) / sides[i, a]) ** 2
-                if t > most:
+        lowest = max(levels[i] - span, 0)
+        for level in range(lowest, min(levels[i] + span, len(of_level) - 2) + 1):
+            # Boxes of a level lie in strips of one first coordinate, sorted by the second.
+            first, last = of_level[level], of_level[level + 1]
+            reach = ENDS * width * sides[i, 0]
+            first += np.searchsorted(strips[first:last], middles[i, 0] - reach)
+            for s in range(first, last):
+                t0 = ((middles[i, 0] - strips[s]) / sides[i, 0]) ** 2
+                if strips[s] > middles[i, 0] + reach:
                     break
-            if t <= most:
-                w = math.exp(-0.5 * t / (width * width))
-                values[i] += w * counts[j]
-                noise[i] += w * w * variances[j]
-                fourth[i] += (w * w * variances[j]) ** 2
+                begin, end = starts[s], starts[s + 1]
+                if d > 1:
+                    side = sides[i, 1] * (math.sqrt(max(most - t0, 0.0)) + TINY)
+                    begin += np.searchsorted(others[starts[s] : end, 1], middles[i, 1] - side)
+                for j in range(begin, end):
+                    if d > 1 and others[j, 1] > middles[i, 1] + side:
+                        break
+                    t = t0
+                    for a in range(1, d):
+                        t += ((middles[i, a] - others[j, a]) / sides[i, a]) ** 2
+                        if t > most:
+                            break
+                    if t <= most:
+                        w = math.exp(-0.5 * t / (width * width))
+                        values[i] += w * counts[j]
+                        noise[i] += w * w * variances[j]
+                        fourth[i] += (w * w * variances[j]) ** 2
 
 
 def _sums_numpy(  # type: ignore[no-untyped-def]
-    middles, sides, counts, variances, levels, span, width, begin, end, values, noise, fourth
-):
-    n, d = middles.shape
+    middles, sides, levels, others, counts, variances, of_level, strips, starts, span, width,
+    values, noise, fourth,
+):  # fmt: skip
+    n = len(middles)
     most = (ENDS * width) ** 2
     for i in range(n):
-        near = slice(begin[i], end[i])
-        t = ((middles[i, 0] - middles[near, 0]) / sides[i, 0]) ** 2
-        for a in range(1, d):
-            t += ((middles[i, a] - middles[near, a]) / sides[i, a]) ** 2
-        says = (variances[near] != 0.0) & (np.abs(levels[i] - levels[near]) <= span) & (t <= most)
-        w = np.exp(-0.5 * t[says] / (width * width))
-        spread = w * w * variances[near][says]
-        values[i] = w @ counts[near][says]
-        noise[i] = spread.sum()
-        fourth[i] = spread @ spread
+        reach = ENDS * width * sides[i, 0]
+        for level in range(max(levels[i] - span, 0), min(levels[i] + span, len(of_level) - 2) + 1):
+            mine = slice(of_level[level], of_level[level + 1])
+            ends = np.searchsorted(strips[mine], (middles[i, 0] - reach, middles[i, 0] + reach))
+            near = slice(starts[mine.start + ends[0]], starts[min(mine.start + ends[1] + 1, mine.stop)])
+            t = (((middles[i] - others[near]) / sides[i]) ** 2).sum(axis=1)
+            says = t <= most
+            w = np.exp(-0.5 * t[says] / (width * width))
+            spread = w * w * variances[near][says]
+            values[i] += w @ counts[near][says]
+            noise[i] += spread.sum()
+            fourth[i] += spread @ spread

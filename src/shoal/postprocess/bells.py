@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal._typing import Array, Booleans, Integers
-from shoal.postprocess.bell_loops import ENDS, weighed_sums
+from shoal.postprocess.bell_loops import weighed_sums
 from shoal.postprocess.mixture import NoisyBoxes
 
 WIDTHS = (0.6, 1.2, 2.4)
@@ -49,24 +49,22 @@ def bell_sums(boxes: NoisyBoxes, levels: Integers, width: float, among: Booleans
     among : ndarray of bool, optional
         Which boxes have a say; all if not given.
     """
-    order = np.argsort(boxes.lower[:, 0] + boxes.upper[:, 0], kind="stable")
-    counts, variances = boxes.counts[order], boxes.variances[order]
-    if among is not None:
-        counts, variances = np.where(among[order], counts, 0.0), np.where(among[order], variances, 0.0)
     n, d = boxes.lower.shape
     values, noise, fourth = np.zeros(n), np.zeros(n), np.zeros(n)
-    middles = np.ascontiguousarray(boxes.middles[order])
-    sides = np.ascontiguousarray(boxes.widths[order])
-    reach = ENDS * width * sides[:, 0]
-    begin = np.searchsorted(middles[:, 0], middles[:, 0] - reach)
-    end = np.searchsorted(middles[:, 0], middles[:, 0] + reach, side="right")
-    weighed_sums()(
-        middles, sides, counts, variances, levels[order], d - 1, width, begin, end, values, noise, fourth
+    middles, sides = np.ascontiguousarray(boxes.middles), np.ascontiguousarray(boxes.widths)
+    say = np.arange(n) if among is None else np.flatnonzero(among)
+    # By level, then in strips of one first coordinate, then by the second: far boxes are never looked at.
+    say = say[np.lexsort((middles[say, min(1, d - 1)], middles[say, 0], levels[say]))]
+    strip = np.flatnonzero(
+        (np.diff(levels[say], prepend=-1) != 0) | (np.diff(middles[say, 0], prepend=np.inf) != 0)
     )
-    back = np.empty(n, np.int64)
-    back[order] = np.arange(n)
+    weighed_sums()(
+        middles, sides, levels, middles[say], boxes.counts[say], boxes.variances[say],
+        np.searchsorted(levels[say][strip], np.arange(levels.max(initial=0) + 2)),
+        middles[say, 0][strip], np.append(strip, len(say)), d - 1, width, values, noise, fourth,
+    )  # fmt: skip
     effective = np.where(fourth > 0, noise**2 / np.where(fourth > 0, fourth, 1.0), 1.0)
-    return Sums(values[back], np.sqrt(noise)[back], effective[back])
+    return Sums(values, np.sqrt(noise), effective)
 
 
 def laplace_sum_limit(n: Array, nats: float) -> Array:

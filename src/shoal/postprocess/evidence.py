@@ -166,6 +166,29 @@ def soft(value: float, doubt: float) -> float:
     return value - min(max(value, -doubt), doubt)
 
 
+def divide(sums: Array, counts: Array, fallback: Array) -> Array:
+    """Divide sums by counts whatever these are, as the papers write it; centres stay in the domain.
+
+    Parameters
+    ----------
+    sums : ndarray of shape (n_cells, n_columns)
+        Noisy sums of scaled rows.
+    counts : ndarray of shape (n_cells,)
+        Noisy counts; of either sign.
+    fallback : ndarray of shape (n_cells, n_columns)
+        Centres to keep where the count is 0.
+
+    Examples
+    --------
+    >>> divide(np.array([[5.0], [1.0]]), np.array([10.0, -2.0]), np.zeros((2, 1)))
+    array([[ 0.5],
+           [-0.5]])
+    """
+    some = (counts != 0)[:, np.newaxis]
+    quotients = np.divide(sums, counts[:, np.newaxis], out=np.array(fallback, dtype=np.float64), where=some)
+    return np.clip(quotients, -1.0, 1.0)
+
+
 def recentre(sums: Array, counts: Array, count_sd: float, fallback: Array) -> Array:
     """Divide sums by counts; a cell whose noisy count says "empty" keeps its old centre.
 

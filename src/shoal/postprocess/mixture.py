@@ -189,13 +189,13 @@ def _edges(boxes: NoisyBoxes) -> tuple[list[Array], Integers, Integers]:
 
 
 def _tables(edges: list[Array], means: Array, spreads: Array) -> tuple[Array, Array, Array]:
-    """Return, for every column, edge and bell: the law, the density, and the density times the edge."""
+    """Return, for every column, bell and edge: the law, the density, and the density times the edge."""
     most = max(map(len, edges))
     d, k = len(edges), len(means)
-    below, density, at = (np.zeros((d, most, k)) for _ in range(3))
+    below, density, at = (np.zeros((d, k, most)) for _ in range(3))
     for a, values in enumerate(edges):
-        t = (values[:, np.newaxis] - means[:, a]) / spreads[:, a]
-        below[a, : len(values)] = ndtr(t)
-        density[a, : len(values)] = np.exp(-0.5 * t * t) / np.sqrt(2 * np.pi)
-        at[a, : len(values)] = t * density[a, : len(values)]
+        t = (values - means[:, a, np.newaxis]) / spreads[:, a, np.newaxis]
+        below[a, :, : len(values)] = ndtr(t)
+        density[a, :, : len(values)] = np.exp(-0.5 * t * t) / np.sqrt(2 * np.pi)
+        at[a, :, : len(values)] = t * density[a, :, : len(values)]
     return below, density, at

@@ -1,4 +1,4 @@
-"""Starting centres that know nothing of the data: spread out by sphere packing (Su et al., section 3.2)."""
+"""Starting centres that know nothing of the data: spread out by sphere packing (Su et al., section 4.1.1)."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import numpy as np
 from shoal._typing import Array
 from shoal.postprocess.lloyd_loops import compiled
 
-# Su et al. give up on a radius after this many rejected candidates in a row.
+# Candidates in a row that are rejected before a radius is given up; Su et al. do not say how many.
 _MAX_REJECTS = 100
 # Halvings of the radius that is looked for: to a 4,000th of the first.
 _SEARCH_STEPS = 12
-# Random points are already nearly equidistant there, and the search would be slow.
+# Columns from which random points are nearly equidistant, and packed ones all near the middle.
 _MANY_COLUMNS = 20
 
 
-def pack(n_points: int, n_columns: int, rng: np.random.Generator) -> Array:
+def pack(n_points: int, n_columns: int, rng: np.random.Generator, *, always: bool = False) -> Array:
     """Spread points over [-1, 1]^d, away from each other and from the walls.
 
     Parameters
@@ -27,6 +27,8 @@ def pack(n_points: int, n_columns: int, rng: np.random.Generator) -> Array:
         How many points, of how many columns.
     rng : numpy Generator
         Public randomness.
+    always : bool
+        Pack in many columns too, as published; else points of 20 columns and more are uniform.
 
     Returns
     -------
@@ -43,7 +45,7 @@ def pack(n_points: int, n_columns: int, rng: np.random.Generator) -> Array:
     if n_points == 1:
         return np.zeros((1, n_columns))
     best = rng.uniform(-1.0, 1.0, (n_points, n_columns))
-    if n_columns >= _MANY_COLUMNS:
+    if n_columns >= _MANY_COLUMNS and not always:
         return best
     low, high = 0.0, 1.0
     for _ in range(_SEARCH_STEPS):

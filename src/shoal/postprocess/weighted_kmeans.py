@@ -69,6 +69,7 @@ def weighted_kmeans(
     weight_sd: float = 0.0,
     n_swaps: int | None = None,
     column_scale: Array | None = None,
+    published: bool = False,
 ) -> WeightedClustering:
     """Find centres of weighted points: some starts, swaps of single centres, then Lloyd.
 
@@ -96,6 +97,8 @@ def weighted_kmeans(
         given.
     column_scale : ndarray of shape (d,), optional
         What columns are multiplied by before distances are taken.
+    published : bool
+        Search as Su et al. do (5.1): every start by sphere packing, each followed to its end, and no swaps.
 
     Returns
     -------
@@ -121,8 +124,8 @@ def weighted_kmeans(
 
     def start(i: int) -> Array:
         # Packing knows nothing of the weights, so it also serves where none stands out.
-        if i % 2 == 0 or not standing.any():
-            return pack(n_clusters, d, seeds[i]) * reach
+        if published or i % 2 == 0 or not standing.any():
+            return pack(n_clusters, d, seeds[i], always=published) * reach
         return greedy_plus_plus(columns, standing, n_clusters, seeds[i])
 
     def run(centres: Array, rounds: int = max_iter) -> WeightedClustering:
@@ -130,9 +133,11 @@ def weighted_kmeans(
             columns, mass, centres, max_iter=min(rounds, max_iter), least_mass=least_mass, reach=reach
         )
 
-    tried = _in_threads(lambda i: run(start(i), _TRIAL), range(n_starts), len(mass))
+    tried = _in_threads(
+        lambda i: run(start(i), max_iter if published else _TRIAL), range(n_starts), len(mass)
+    )
     tried.sort(key=lambda found: found.cost)
-    if n_clusters > 1 and standing.any():
+    if n_clusters > 1 and standing.any() and not published:
         swaps = max(30, 2 * n_clusters) if n_swaps is None else n_swaps
         tried[0] = _swap(tried[0], columns, mass, standing, run, rng, swaps)
     finished = _in_threads(lambda found: run(found.centres), tried[:_FINALISTS], len(mass))

@@ -94,7 +94,7 @@ class SmallBall:
         """
         if self.search == "published":
             region = self._published(curator, rows, share)
-            # Section 10.4: the ball may reach over the window's edge, so the mean is of all around it.
+            # Ours: the ball may reach over the window's edge, so the mean is of all around it.
             return self._mean(curator, region.widened(2 * region.half_width), rows, share)
         region, stages = Region.whole(self.n_columns), 1 if self.n_columns <= 2 else 2
         for _ in range(stages):
@@ -137,7 +137,7 @@ class SmallBall:
         for_size = share * SHARE_FOR_SIZE
         loss = GoodRadius(self.cells, tuple(radii), rows, max(1, math.floor(SLACK * rows)), self.n_columns)
         radius = radii[int(curator.select(loss, share=for_size)[0])]
-        # Section 10.4: windows of four radii, two apart, so that every ball lies in one as a whole.
+        # Ours: windows of four radii, two apart, so that every ball lies in one as a whole.
         finest = self.parts(self.n_columns)[0]
         parts = min(max(1, self.cells // max(1, 2 * radius)), finest)
         windows = Windows(Region.whole(self.n_columns), tuple(range(self.n_columns)), parts, self.cells)

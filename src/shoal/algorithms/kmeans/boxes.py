@@ -1,7 +1,7 @@
 """Released boxes with noisy weights, and what can be read off them for free: centres, and how far rows reach.
 
-Boxes come from a tree that is fine where rows are many (Zhang, Xiao, Xie 2016, PrivTree), or from a fine grid
-of which only the cells that stand out of the noise are kept.
+Boxes come from a tree that is fine where rows are many (Zhang, Xiao, Xie 2016, PrivTree), or are the leaves
+of random cuts.
 """
 
 from __future__ import annotations
@@ -11,21 +11,19 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
+from scipy.special import ndtr
 
 from shoal._typing import Array
-from shoal.algorithms.grid import side_by_theta
-from shoal.algorithms.synopses.masked_grid import MASK_THETA, count_masked
 from shoal.algorithms.synopses.privtree import count_tree
 from shoal.algorithms.synopses.synopsis import Synopsis
 from shoal.postprocess import pack
 from shoal.postprocess.choose_k import CostCurve, cost_curve
 from shoal.postprocess.evidence import smallest_count
 from shoal.postprocess.nearest import group_sums, nearest_centre
+from shoal.postprocess.shown import Shown, without_noise
 from shoal.postprocess.weighted_kmeans import WeightedClustering, weighted_kmeans
-from shoal.queries import Curator, Grid
+from shoal.queries import Curator
 
-# The rounds after it need no finer grid than this, and k-means on it stays quick.
-_MOST_CELLS = 2**15
 # A cluster's own spread counts as much as the common one when it has this many rows.
 _PRIOR_ROWS = 20.0
 # How often boxes that may be noise are left out before centres are taken as they are.
@@ -34,6 +32,8 @@ _TRIES = 3
 _FEW_ROWS = 0.05
 # Boxes of a centre that a round did not confirm are believed if they have this many times the least rows.
 _HEAVY = 2.0
+# Of a bell's rows, the least in a box, a column, that say where in it they are.
+_LEAST_OF_BELL = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +76,12 @@ class Boxes:
             synopsis.total,
             synopsis.total_sd,
         )
+
+    def shown(self, rows: float) -> Shown | None:
+        """Return where rows are, noise taken off the weights; `rows` is how many there are in all."""
+        if not len(self.weights):
+            return None
+        return Shown(self.places, without_noise(self.weights, rows), self.variances, rows)
 
     def centres(self, n_clusters: int, rng: np.random.Generator, n_starts: int = 20) -> Array:
         """Find centres of the weighted boxes: always as many as are asked for.
@@ -187,6 +193,31 @@ class Boxes:
         one = cost((weights @ self.places / max(float(weights.sum()), 1.0))[np.newaxis, :])
         return 1 - cost(self.centres(n_clusters, rng, n_starts)) / one if one > 0 else 0.0
 
+    def around(self, mean: Array, sd: Array) -> Boxes:
+        """Return the boxes with their rows where a bell around the mean of all has them.
+
+        A box that was halved in few columns tells nothing of the others: there its rows lie at the mean.
+
+        Parameters
+        ----------
+        mean, sd : ndarray of shape (d,)
+            Of all rows, by column.
+        """
+        half = np.sqrt(3 * self.variances)
+        lower, upper = (self.places - half - mean) / sd, (self.places + half - mean) / sd
+        rows = ndtr(upper) - ndtr(lower)
+        edges = np.exp(-(lower**2) / 2), np.exp(-(upper**2) / 2)
+        # Where a bell has hardly any rows it says nothing of where in the box they are.
+        told = rows > _LEAST_OF_BELL
+        some = np.where(told, rows, 1.0) * math.sqrt(2 * math.pi)
+        shift = (edges[0] - edges[1]) / some
+        spread = 1 + (lower * edges[0] - upper * edges[1]) / some - shift**2
+        return replace(
+            self,
+            places=np.where(told, mean + sd * shift, self.places),
+            variances=np.where(told, sd**2 * np.maximum(spread, 1e-6), self.variances),
+        )
+
     def moved_to(self, centres: Array, means: Array, sizes: Array, size_sd: float) -> Boxes:
         """Return the boxes, moved and weighted so that they agree with what a round found.
 
@@ -233,21 +264,3 @@ def tree_points(curator: Curator, share: Fraction) -> Boxes:
         Share of the budget.
     """
     return Boxes.of(count_tree(curator, share))
-
-
-def masked_points(curator: Curator, n_rows: float, share: Fraction) -> Boxes:
-    """Count the rows of a fine grid, and keep the cells that stand out of the noise, with signed counts.
-
-    Parameters
-    ----------
-    curator : Curator
-        Answers with noise.
-    n_rows : float
-        Public or noisy number of rows.
-    share : Fraction
-        Share of the budget.
-    """
-    d = curator.domain.n_columns
-    side = side_by_theta(n_rows, curator.effective_epsilon(share=share), d, MASK_THETA)
-    side = max(1, min(side, math.floor(math.pow(_MOST_CELLS, 1 / d) + 1e-9)))
-    return Boxes.of(count_masked(curator, Grid((side,) * d), share, rows=n_rows))

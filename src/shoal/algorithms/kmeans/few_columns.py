@@ -15,10 +15,11 @@ import numpy as np
 from shoal._typing import Array
 from shoal.algorithms.kmeans.believed import Believed, believed
 from shoal.algorithms.kmeans.centre_round import CAUTIOUS_RADIUS, RoundResult, centre_round
-from shoal.algorithms.kmeans.look import CountNoise, Look, look, look_again
+from shoal.algorithms.kmeans.look import FEW_COLUMNS, CountNoise, Look, look, look_again
 from shoal.algorithms.shared.clustering import RowCount
 from shoal.postprocess.choose_k import CostCurve
 from shoal.postprocess.nearest import group_sums, nearest_centre
+from shoal.postprocess.shown import Shown, without_noise
 from shoal.queries import Curator
 
 # Rows x epsilon of an even group (see look.py): below the first all is spent on the look; below these the
@@ -41,6 +42,19 @@ class Found:
     curve: CostCurve | None
     n_iter: int
     why: str
+
+    def shown(self, column_scale: Array, rows: float) -> Shown:
+        """Return where rows are, in the scaled units of the domain: a table like theirs can be made up.
+
+        Bells are smoother than rows are, and a fit of a smooth table wavers less; so in few columns boxes
+        count as they were counted, noise taken off. In more they are too wide for that.
+        """
+        scale = np.where(column_scale > 0, column_scale, 1.0)
+        boxes, known = self.seen.boxes, self.believed
+        if len(scale) <= FEW_COLUMNS:
+            weights = without_noise(boxes.counts, rows)
+            return Shown(boxes.middles / scale, weights, boxes.widths**2 / 12 / scale**2, rows)
+        return Shown(known.places / scale, known.weights, known.variances / scale**2, rows)
 
 
 def find(

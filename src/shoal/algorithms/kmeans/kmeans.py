@@ -14,36 +14,36 @@ from typing import ClassVar, Literal, TypeAlias
 import numpy as np
 
 from shoal.accounting import Pure
-from shoal.algorithms.kmeans.boxes import Boxes, masked_points, tree_points
+from shoal.algorithms.kmeans.boxes import Boxes, tree_points
 from shoal.algorithms.kmeans.few_columns import find
+from shoal.algorithms.kmeans.middle import find_middle, middle_share, shrunken_mean
 from shoal.algorithms.kmeans.tree import FOR_TREE, predicted_noise, refine, to_clustering
 from shoal.algorithms.lsh_tree.lsh_tree import lsh_start
 from shoal.algorithms.shared.clustering import Clustering, RowCount, count_rows
 from shoal.algorithms.swap import SwapLloyd
 from shoal.domain import Domain
 from shoal.errors import InvalidInput
-from shoal.postprocess import centre_sd, recentre
+from shoal.postprocess import centre_sd
 from shoal.postprocess.choose_k import CostCurve
 from shoal.queries import Curator, Voronoi
 
-Route: TypeAlias = Literal["one mean", "look", "halves", "tree", "cuts", "swaps"]
+Route: TypeAlias = Literal["one mean", "look", "tree", "cuts", "swaps"]
 
 # Up to this many columns a look finds groups better than anything else: in more, most boxes are empty.
 _LOOK_COLUMNS = 6
-# From this many columns on boxes say little about distance, and random cuts say more.
+# In more than this many, budgets with delta pay for many rounds: swaps.
 CUT_COLUMNS = 15
-# Noise of a centre, in radii, were all groups alike, above which groups cannot be told apart: in as many
-# columns as a look is for, in more, and where not even a tree can be grown.
-_ONE_MEAN_LOOK, _ONE_MEAN, _ONE_MEAN_MANY = 2.0, 0.25, 0.05
-# Below these cuts fit rows better than a tree: for any groups, for few.
-_CUTS, _CUTS_FEW, _FEW_GROUPS = 0.0035, 0.01, 4
-# Halves of every column still tell more than a tree above this, and have this share.
-_HALVES, _HALVES_SHARE = 0.05, Fraction(1, 5)
-# In many columns: cuts below the first; a tree up to this many columns, unless its boxes save less of the
-# cost of one mean than the last: then cuts below the second noise, or one mean.
-_CUTS_MANY, _CUTS_LEFT, _TREE_COLUMNS, _BOXES_SAVE = 0.006, 0.1, 100, 0.065
-# Random cuts find the mean of every leaf as well, so they may cost more than a tree.
-_FOR_CUTS = Fraction(2, 5)
+# Noise of a centre, in radii, were all groups alike, above which a look cannot tell groups apart.
+_ONE_MEAN_LOOK = 2.0
+# Noise of the mean of all rows, in half widths of the domain: above the first nothing else is as good, in
+# more columns; below the second it is worth finding before a tree.
+_ONE_MEAN, _AIMED = 0.08, 0.035
+# Boxes that save less of the cost of one mean tell nothing where the noise of a centre is above the second.
+_BOXES_SAVE, _BLURRED = 0.065, 0.15
+# A tree is grown in up to this many columns. In more, cuts find groups below this noise of a centre, and have
+# this share: they find the mean of every leaf as well.
+_TREE_COLUMNS, _CUTS, _FOR_CUTS = 100, 0.05, Fraction(2, 5)
+# How far rows lie from the mean of a leaf, in half widths, before the first round finds it.
 _LEAF_SPREAD = 0.01
 # What is decided before the groups are counted is decided for this many.
 USUAL_GROUPS = 4
@@ -104,15 +104,11 @@ class KMeans:
             case "swaps":
                 return SwapLloyd(k, start="lsh-tree").run(curator, rest)
             case "tree":
-                share = rest * FOR_TREE
-                points = tree_points(curator, share)
-                if not self._boxes_tell(curator, points, k):
-                    return self._without_boxes(curator, k, rows, rest - share)
-            case "halves":
-                share = rest * _HALVES_SHARE
-                points = masked_points(curator, rows.estimate, share)
+                points, rest = self._grown(curator, rows, rest)
+                if not self._boxes_tell(curator, points, k, rows, rest):
+                    return one_mean(curator, k, rows, rest)
         k, curve = self._groups(curator, points)
-        return replace(refine(curator, points, k, rows, rest - share, self.n_starts), curve=curve)
+        return replace(refine(curator, points, k, rows, rest, self.n_starts), curve=curve)
 
     def route(self, curator: Curator, rows: RowCount, rest: Fraction) -> tuple[Route, str]:
         """Choose from public and released values, and say why.
@@ -131,23 +127,18 @@ class KMeans:
         noise = predicted_noise(curator, k, rows, rest)
         groups = f"{'as for ' if auto else ''}{k} groups"
         about = f"{d} columns, {groups}, noise of a centre about {noise:.2g} of its radius"
-        pure = curator.budget.currency == "epsilon"
-        if noise > most_noise(d, pure):
-            return "one mean", f"{about}: no groups could be told from noise"
+        nothing = f"{about}: no groups could be told from noise"
         if d <= _LOOK_COLUMNS:
-            return "look", about
-        if d > CUT_COLUMNS and not pure:
+            return ("one mean", nothing) if noise > _ONE_MEAN_LOOK else ("look", about)
+        if mean_noise(curator, rows, rest) > _ONE_MEAN:
+            return "one mean", nothing
+        if curator.budget.currency == "rho" and d > CUT_COLUMNS:
             return "swaps", f"{about}: Gaussian noise makes many rounds cheap"
-        if d > CUT_COLUMNS and (noise < _CUTS_MANY or d > _TREE_COLUMNS):
-            return "cuts", f"{about}: boxes say little about distance in that many columns"
-        if d > CUT_COLUMNS:
-            return "tree", f"{about}: too little to tell where to cut"
-        most = _CUTS_FEW if k <= _FEW_GROUPS else _CUTS
-        if noise < most and not auto:  # groups are counted on boxes
-            return "cuts", f"{about}: enough to tell where to cut"
-        if noise > _HALVES:
-            return "halves", f"{about}: too little for a tree, enough for halves of columns"
-        return "tree", f"{about}: a grid would have too many cells"
+        if d <= _TREE_COLUMNS:
+            return "tree", f"{about}: a grid would have too many cells"
+        if noise > _CUTS:
+            return "one mean", nothing
+        return "cuts", f"{about}: boxes say little about distance in that many columns"
 
     def _by_look(self, curator: Curator, rows: RowCount, rest: Fraction) -> Clustering:
         """Find groups by a look that adapts."""
@@ -157,7 +148,9 @@ class KMeans:
             curator.note(found.curve.why)
         curator.note(found.why)
         rows = rows.capped_by(curator, found.seen.total, found.seen.total_sd)
-        return replace(to_clustering(curator, found.result, rows, n_iter=found.n_iter), curve=found.curve)
+        clustering = to_clustering(curator, found.result, rows, n_iter=found.n_iter)
+        shown = found.shown(curator.domain.column_scale, rows.estimate)
+        return replace(clustering, curve=found.curve, shown=shown)
 
     def _groups(self, curator: Curator, points: Boxes) -> tuple[int, CostCurve | None]:
         """Return how many groups were asked for, or as many as released boxes show."""
@@ -167,38 +160,37 @@ class KMeans:
         curator.note(curve.why)
         return curve.chosen, curve
 
-    def _boxes_tell(self, curator: Curator, points: Boxes, k: int) -> bool:
-        """Return whether boxes know of groups; in many columns they may know of none."""
-        if curator.domain.n_columns <= CUT_COLUMNS:
+    def _grown(self, curator: Curator, rows: RowCount, rest: Fraction) -> tuple[Boxes, Fraction]:
+        """Grow a tree, aimed by the mean of all rows where that can be told; return what is left as well."""
+        noise, middle = mean_noise(curator, rows, rest), None
+        if noise < _AIMED:
+            share = middle_share(noise, rows.estimate * curator.effective_epsilon(share=rest))
+            middle, rest = find_middle(curator, rows, rest * share), rest * (1 - share)
+        points = tree_points(curator, rest * FOR_TREE)
+        if middle is not None and middle.off:
+            points = points.around(middle.mean, middle.sd)
+        return points, rest * (1 - FOR_TREE)
+
+    def _boxes_tell(self, curator: Curator, points: Boxes, k: int, rows: RowCount, rest: Fraction) -> bool:
+        """Return whether boxes know of groups, where rounds could not find out by themselves."""
+        if self.n_clusters == "auto" or predicted_noise(curator, k, rows, rest) <= _BLURRED:
             return True
         saved = points.saved_share(k, curator.public_rng("what boxes tell"), max(1, self.n_starts // 4))
         if saved < _BOXES_SAVE:
             curator.note(f"boxes save {saved:.0%} of the cost of one mean: they do not tell groups apart")
         return saved >= _BOXES_SAVE
 
-    def _without_boxes(self, curator: Curator, k: int, rows: RowCount, rest: Fraction) -> Clustering:
-        if predicted_noise(curator, k, rows, rest) < _CUTS_LEFT:
-            return self._from_cuts(curator, k, rows, rest)
-        return one_mean(curator, k, rows, rest)
-
     def _from_cuts(self, curator: Curator, k: int, rows: RowCount, rest: Fraction) -> Clustering:
         leaves = lsh_start(curator, k, rest * _FOR_CUTS, n_starts=self.n_starts).leaves
         # Leaves come with their means; how far rows lie from them is left to the first round to find.
         points = replace(Boxes.of(leaves), variances=np.full(leaves.means.shape, _LEAF_SPREAD**2))
-        return refine(curator, points, k, rows, rest * (1 - _FOR_CUTS), self.n_starts)
+        found = refine(curator, points, k, rows, rest * (1 - _FOR_CUTS), self.n_starts)
+        return replace(found, shown=None)  # leaves do not tell how far their rows lie
 
 
-def most_noise(n_columns: int, pure: bool) -> float:
-    """Return the noise of a centre, in radii, above which one mean is as good as any.
-
-    Examples
-    --------
-    >>> most_noise(2, True), most_noise(5, True), most_noise(784, True), most_noise(784, False)
-    (2.0, 2.0, 0.05, 0.25)
-    """
-    if n_columns <= _LOOK_COLUMNS:
-        return _ONE_MEAN_LOOK
-    return _ONE_MEAN_MANY if pure and n_columns > _TREE_COLUMNS else _ONE_MEAN
+def mean_noise(curator: Curator, rows: RowCount, rest: Fraction) -> float:
+    """Return the noise of a coordinate of the mean of all rows, in half widths of the domain."""
+    return curator.noise_sd(share=rest)[0] / rows.at_least
 
 
 def one_mean(curator: Curator, n_clusters: int, rows: RowCount, rest: Fraction) -> Clustering:
@@ -215,9 +207,7 @@ def one_mean(curator: Curator, n_clusters: int, rows: RowCount, rest: Fraction) 
     rest : Fraction
         What is left of the budget.
     """
-    middle = np.zeros((1, curator.domain.n_columns))
-    answer = curator.sums(Voronoi(middle), share=rest)
-    mean = recentre(answer.sums, answer.counts, answer.count_sd, fallback=middle)
+    answer, mean = shrunken_mean(curator, rows, rest)
     spread = centre_sd(mean, answer.counts, answer.sum_sd, answer.count_sd)
     sizes = np.zeros(n_clusters)
     sizes[0] = answer.counts[0]

@@ -7,7 +7,7 @@ follows them with offsets from centres that are nearly right. Proof: docs/proofs
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -33,7 +33,7 @@ _COARSE_COLUMNS, _COARSE = 7, (0.02, 0.05)
 # Centres for every group before the merge, while noise moves each by less than this part of its radius.
 _OVER = ((3, 0.3), (6, 0.1))
 # Where the noise of a centre's boxes is below this part of its rows, boxes that are moved along with it tell
-# more than the centre by itself.
+# more than the centre by itself: not where boxes are coarse.
 _CLEAR = 0.07
 # Standard deviations by which the size of a centre stands out before the merge; and while rows are missing.
 _REAL, _PERHAPS, _MOST_ROWS = 3.0, 2.0, 0.9
@@ -89,7 +89,8 @@ def refine(
     starts = n_starts if many == n_clusters else max(1, n_starts // 4)
     centres = points.centres(many, rng, starts)
     found = centre_round(curator, centres, points.spreads(centres), rows.estimate, rest * shares[0])
-    if points.sd * math.sqrt(len(points.weights) * many) < _CLEAR * rows.estimate:
+    coarse = curator.domain.n_columns >= _COARSE_COLUMNS
+    if not coarse and points.sd * math.sqrt(len(points.weights) * many) < _CLEAR * rows.estimate:
         points = points.moved_to(centres, found.centres, found.counts, found.count_sd)
         centres = points.centres_without_noise(n_clusters, rng, n_starts)
     else:
@@ -97,7 +98,7 @@ def refine(
     for share in shares[1:]:
         found = centre_round(curator, centres, points.spreads(centres), rows.estimate, rest * share)
         centres = found.centres
-    return to_clustering(curator, found, rows, n_iter=len(shares))
+    return replace(to_clustering(curator, found, rows, n_iter=len(shares)), shown=points.shown(rows.estimate))
 
 
 def rounds(n_columns: int, noise: float) -> tuple[Fraction, ...]:

@@ -18,8 +18,9 @@ from shoal.queries import Cubes, Curator, Projected, Projection
 
 # Halvings beyond those that make as many cubes as clusters: a cluster is then a few cubes wide.
 _FINER = 3
-# Cubes: the largest are split where more are active.
-_MOST_ACTIVE = 2**16
+# Cubes: the largest are split where more are active, or where their children could not be told apart by
+# integers of so many bits.
+_MOST_ACTIVE, _KEY_BITS = 2**16, 61
 # Cubes: where weights are summed, all children of those that are split are held, in 32 megabytes.
 _MOST_HELD = 2**22
 
@@ -79,6 +80,7 @@ def grow(
     n_clusters: int,
     share: Fraction,
     shift: Array | None = None,
+    gamma: float | None = None,
 ) -> list[Level]:
     """Split cubes of large noisy count, level by level (algorithm 1).
 
@@ -99,6 +101,8 @@ def grow(
         Share of the budget, of all levels together.
     shift : ndarray of shape (n_directions,), optional
         Of the root (algorithm 2); without it the root is the domain.
+    gamma : float, optional
+        The threshold in units of 1 / e', if not the one above.
 
     Returns
     -------
@@ -108,6 +112,8 @@ def grow(
     cubes, found = Cubes(projection.n_directions, (), shift), []
     for _ in range(n_levels):
         spurious = cubes.n_active / (2 * n_clusters * n_levels)
+        if gamma is not None:  # of 2^p children of each, half exp(-gamma) reach gamma / e' by noise alone
+            spurious = cubes.n_active * 2.0**cubes.n_columns * math.exp(-gamma) / 2
         level = _active(curator, projection, cubes, share / n_levels, spurious)
         if not len(level.keys):
             break
@@ -123,7 +129,7 @@ def _active(
     if curator.domain.max_weight is None:
         answer = curator.sparse_histogram(cells, share=share, spurious=spurious)
         keys, counts, sd = answer.cells, answer.counts, answer.sd
-        most = _MOST_ACTIVE
+        most = min(_MOST_ACTIVE, 1 << max(0, _KEY_BITS - cubes.n_columns))
     else:
         held = curator.histogram(cells, share=share)
         threshold = noise_floor(cubes.n_cells, held.sd, false_alarms=spurious)

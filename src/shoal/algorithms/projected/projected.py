@@ -74,6 +74,9 @@ class ProjectedClustering:
         columns of a centre are chosen and summed (algorithm 5).
     noise : Noise, optional
         Law of the noise of the sums.
+    gamma : float, optional
+        Noisy rows, times the epsilon of a level, from which a cube is split; ln(2^p k A) for A levels of 2^p
+        children if not given. The theorem has 20 ln(n / delta).
     """
 
     n_clusters: int
@@ -86,10 +89,13 @@ class ProjectedClustering:
     n_starts: int = 10
     sparsity: int | None = None
     noise: Noise | None = None
+    gamma: float | None = None
 
     def __post_init__(self) -> None:
         if self.n_directions != "auto" and not 1 <= self.n_directions <= 61:
             raise InvalidInput(f"n_directions is {self.n_directions}; it must be from 1 to 61, or 'auto'")
+        if self.gamma is not None and not 0 < self.gamma < math.inf:
+            raise InvalidInput(f"gamma is {self.gamma!r}; it must be a number above 0, or None")
         if self.n_levels != "auto" and not 1 <= self.n_levels <= 20:
             raise InvalidInput(f"n_levels is {self.n_levels}; it must be from 1 to 20, or 'auto'")
 
@@ -112,16 +118,18 @@ class ProjectedClustering:
         rng = curator.public_rng("projection, shifts and starts")
         d = curator.domain.n_columns
         projection = Projection.random(self.directions(n_rows, d), d, rng, curator.domain.metric)
-        trees = self._trees(curator, projection, shares[0], rng)
+        trees = self.trees(curator, projection, shares[0], rng)
         sizes: NoisyCounts | None
         if self.route == "published":
-            image = self._swapped(curator, projection, trees, shares[1], rng)
+            image = self.swapped(curator, projection, trees, shares[1], rng)
             # Algorithm 4 pays for sizes and sums apart: in many columns a count is soon drowned by noise.
             sizes = curator.histogram(Projected(projection, Voronoi(image)), share=shares[2])
             spread = None
         else:
             image, sizes, spread = self._on_counts(projection, trees, n_rows, rng)
-        recovery: Recovery | SparseRecovery = Recovery(n_rows, fewest, shares[-1], self.noise, spread)
+        recovery: Recovery | SparseRecovery = Recovery(
+            n_rows, fewest, shares[-1], self.noise, spread, shrinks=self.route == "practical"
+        )
         if self.sparsity is not None:
             recovery = SparseRecovery(self.sparsity, fewest, shares[-1], self.noise)
         clustering = recovery.run(curator, projection, image, sizes)
@@ -140,7 +148,7 @@ class ProjectedClustering:
         wanted = math.floor(math.log(n_rows) / 2)
         return min(n_columns, max(_FEWEST_DIRECTIONS, min(_MOST_DIRECTIONS, wanted)))
 
-    def _trees(
+    def trees(
         self, curator: Curator, projection: Projection, share: Fraction, rng: np.random.Generator
     ) -> list[list[Level]]:
         """Grow trees with random shifts (algorithm 2); a single one needs none."""
@@ -148,17 +156,19 @@ class ProjectedClustering:
         n_levels = levels_for(self.n_clusters, p) if self.n_levels == "auto" else self.n_levels
         shifts = [None] if self.n_shifts == 1 else list(rng.uniform(-1.0, 1.0, (self.n_shifts, p)))
         return [
-            grow(curator, projection, n_levels, self.n_clusters, share / self.n_shifts, shift)
+            grow(curator, projection, n_levels, self.n_clusters, share / self.n_shifts, shift, self.gamma)
             for shift in shifts
         ]
 
-    def _swapped(
+    def swapped(
         self,
         curator: Curator,
         projection: Projection,
         trees: list[list[Level]],
         share: Fraction,
         rng: np.random.Generator,
+        *,
+        squared: bool = True,
     ) -> Array:
         """Choose centres among the cubes' middles by private swaps (algorithm 3)."""
         k, p = self.n_clusters, projection.n_directions
@@ -167,7 +177,7 @@ class ProjectedClustering:
         start = points[rng.permutation(len(points))[:k]]
         if len(points) < k:  # the others may as well be anywhere
             start = np.concatenate([start, pack(k - len(points), p, rng)])
-        return local_swap(curator, projection, points, start, n_swaps, share)
+        return local_swap(curator, projection, points, start, n_swaps, share, squared=squared)
 
     def _on_counts(
         self, projection: Projection, trees: list[list[Level]], n_rows: float, rng: np.random.Generator

@@ -137,6 +137,8 @@ class Recovery:
         Law of the noise.
     spread : float, optional
         Typical distance of a row from its centre, a column; not known if not given.
+    shrinks : bool
+        Whether centres that noise has drowned are moved back to where rows were grouped: ours.
     """
 
     n_rows: float
@@ -144,6 +146,7 @@ class Recovery:
     share: Fraction
     noise: Noise | None = None
     spread: float | None = None
+    shrinks: bool = True
 
     def run(
         self, curator: Curator, projection: Projection, image: Array, sizes: NoisyCounts | None = None
@@ -166,7 +169,10 @@ class Recovery:
         cells: Partition = Projected(projection, Voronoi(image))
         answer = with_sizes(curator.sums(cells, share=share, noise=self.noise), sizes)
         fallback = lift(projection, image, curator.domain.metric)
-        centres = means = shrunk(answer, fallback)
+        if self.shrinks:
+            centres = means = shrunk(answer, fallback)
+        else:
+            centres = means = recentre(answer.sums, answer.counts, answer.count_sd, fallback=fallback)
         for shape in shapes:
             cells = Voronoi(centres)
             near = Offset(cells.centres, shape)

@@ -9,10 +9,12 @@ from __future__ import annotations
 import math
 import warnings
 from fractions import Fraction
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
-from shoal._typing import Array
+from shoal._typing import Array, Integers
 from shoal.domain import Bounds
 from shoal.domain.magnitude import BUCKETS, POWER_OF_ONE, ZERO, edges
 from shoal.errors import MostlyNoise
@@ -24,22 +26,26 @@ SHARE_FOR_BOUNDS = Fraction(1, 10)
 _FALSE_ALARMS = 0.005
 # Buckets that are looked at together: a column seldom fills one power of two alone.
 _TOGETHER = (1, 2, 4)
-# Within 2 powers of two of what surely holds rows a bucket is believed for a hundredth of the rows, but for
-# no less than 1.5 standard deviations and no more than 3: Laplace noise passes them in 6 and in 0.7 of 100
-# empty buckets, which doubles a range; rows that are cut off cost far more. Measured by benchmarks/bounds.py.
-_REACH, _WORTH, _NEAR = 2, 0.01, (1.5, 3.0)
-# Where nothing stands out, what a power of two away from 1 tells against a bucket, in standard deviations.
-_UNUSUAL = 1 / 16
-# Intervals per column and look, and looks, each within what the one before left: an end is off by a 32nd of
-# that. Not tuned.
-_INTERVALS = 32
+# Beside what surely holds rows a bucket is believed for a hundredth of the rows, but for no less than 2.5
+# standard deviations and no more than 3.5: Laplace noise passes them in 1.5 and in 0.4 of 100 empty buckets,
+# which doubles a range; rows that are cut off cost more. Measured by benchmarks/bounds.py.
+_REACH, _WORTH, _NEAR = 1, 0.01, (2.5, 3.5)
+# Where nothing stands out, this many powers of two of both signs are looked at together, and what a power
+# away from 1 tells against them, in standard deviations of a bucket.
+_GUESSED, _UNUSUAL = 4, 1 / 16
+# Intervals per column and look, as many as noise allows, and looks, each within what the one before left: an
+# end is off by an interval. Measured by benchmarks/bounds.py.
+_FEWEST, _MOST = 32, 256
 _ZOOMS = 2
+# Ranges that are at most this many times as wide as the next are made as wide: two powers of two.
+_ALIKE = 4.0
 # Part of the rows that may be left out at each end: 99.9 % are kept.
 _LEFT_OUT = 0.0005
 # Standard deviations that a sum from an end must reach before rows surely begin: of 32 sums of noise one does
 # in twenty zooms.
 _BEGIN = 3.5
-# Part of the rows that noise may hide before nothing is tightened at all.
+# Part of the rows that noise may hide before nothing is tightened at all. Up to it a margin is left, as
+# wide as what is kept where that much may be hidden: rows cut off cost by the square of their distance.
 _TOO_NOISY = 0.1
 
 
@@ -51,24 +57,37 @@ def estimate_bounds(curator: Curator, share: Fraction) -> Bounds:
     curator : Curator
         Over a domain whose bounds are partly unknown.
     share : Fraction
-        Share of the budget to spend, the same for every column: half on magnitudes, half on quantiles.
+        Share of the budget to spend, the same for every column: half on magnitudes, half on quantiles, or
+        on magnitudes again where quantiles would be too noisy.
     """
     known = curator.domain.bounds
     each = share / (2 * len(known.unknown))
-    looks = BUCKETS * len(known.unknown) * len(_TOGETHER)
-    floor = noise_floor(looks, curator.count_sd(share=each), _FALSE_ALARMS)
     pairs = list(zip(known.lower, known.upper, strict=True))
-    lost = []
+    zoom_sd, lost, intervals = curator.count_sd(share=each / _ZOOMS), [], {}
+
+    def found(counts: Array, sd: float) -> Magnitude:
+        looks = BUCKETS * len(known.unknown) * len(_TOGETHER)
+        return magnitude(counts, sd, noise_floor(looks, sd, _FALSE_ALARMS))
+
     for j in known.unknown:
-        answer = curator.histogram(Marginal(j, BUCKETS), share=each)
-        *pair, found = magnitude(answer.counts, answer.sd, floor)
-        pairs[j] = pair[0], pair[1]
-        lost += [] if found else [j]
+        first = curator.histogram(Marginal(j, BUCKETS), share=each)
+        seen = found(first.counts, first.sd)
+        # So many that their noise, added up, hides no more rows than it may.
+        n = int(min((_TOO_NOISY * seen.rows / (_BEGIN * zoom_sd)) ** 2, _MOST))
+        if n >= _FEWEST:
+            intervals[j] = n
+        else:
+            again = curator.histogram(Marginal(j, BUCKETS), share=each)
+            seen = found((first.counts + again.counts) / 2, math.hypot(first.sd, again.sd) / 2)
+        pairs[j] = seen.low, seen.high
+        lost += [] if seen.sure else [j]
     for _ in range(_ZOOMS):
         rough = curator.within(_bounds(pairs, "rough"), Fraction(1))
-        for j in known.unknown:
-            answer = rough.histogram(Marginal(j, _INTERVALS), share=each / _ZOOMS)
+        for j, n in intervals.items():
+            answer = rough.histogram(Marginal(j, n), share=each / _ZOOMS)
             pairs[j] = tighten(answer.counts, answer.sd, *pairs[j])
+    for j, pair in zip(known.unknown, alike([pairs[j] for j in known.unknown]), strict=True):
+        pairs[j] = pair
     if lost:
         warnings.warn(
             f"no magnitude of column(s) {lost} stands out of the noise, so their bounds are a guess: give "
@@ -84,11 +103,46 @@ def _bounds(pairs: list[tuple[float, float]], source: str) -> Bounds:
     return Bounds(tuple(low for low, _ in pairs), tuple(high for _, high in pairs), source)
 
 
-def magnitude(counts: Array, sd: float, floor: float) -> tuple[float, float, bool]:
-    """Return the range of the powers of two that rows have, and whether any stands out of the noise.
+def alike(pairs: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Widen ranges of similar width to the widest of them.
+
+    Distances are measured in ranges, so that noise in these would make one column count several times as much
+    as another. Columns of similar magnitude mostly have one unit, as longitude and latitude do.
+
+    Examples
+    --------
+    >>> alike([(0.0, 1000.0), (-3.0, 1.0), (-128.0, 128.0)])
+    [(0.0, 1000.0), (-3.0, 1.0), (-500.0, 500.0)]
+    """
+    widths = np.array([high - low for low, high in pairs])
+    order = np.argsort(-widths, kind="stable")
+    for wider, j in pairwise(order.tolist()):
+        if widths[wider] <= _ALIKE * (pairs[j][1] - pairs[j][0]):
+            widths[j] = widths[wider]
+    middles = [low / 2 + high / 2 for low, high in pairs]
+    return [
+        (min(low, middle - width / 2), max(high, middle + width / 2))
+        for (low, high), middle, width in zip(pairs, middles, widths.tolist(), strict=True)
+    ]
+
+
+class Magnitude(NamedTuple):
+    """The range of the powers of two that rows have."""
+
+    low: float
+    high: float
+    rows: float
+    """Noisy, in the buckets that are believed."""
+    sure: bool
+    """Whether any bucket stands out of the noise."""
+
+
+def magnitude(counts: Array, sd: float, floor: float) -> Magnitude:
+    """Return the range of the powers of two that rows have.
 
     Rows seldom fill one bucket alone, so neighbours are looked at together too. Near what surely holds rows,
-    or at its mirror image, a bucket is believed for little: a wide range costs less than rows cut off.
+    or at its mirror image, a bucket is believed for little, and all that is nearer to 0 or of the other sign
+    is kept unless it surely has next to nothing: a wide range costs less than rows cut off.
 
     Parameters
     ----------
@@ -104,20 +158,20 @@ def magnitude(counts: Array, sd: float, floor: float) -> tuple[float, float, boo
     >>> from shoal.domain.magnitude import bucket
     >>> counts = np.zeros(BUCKETS)
     >>> counts[bucket(np.array([-74.0, -40.0]))] = 900.0, 20.0
-    >>> magnitude(counts, 10.0, 100.0)
-    (-128.0, -32.0, True)
+    >>> magnitude(counts, 10.0, 100.0)[:2], magnitude(counts, 0.001, 0.01)[:2]
+    ((-128.0, 128.0), (-128.0, -32.0))
     """
-    held = counts[:-1]  # missing cells say nothing of magnitude
+    held = counts[:-1].copy()
+    zeros, held[ZERO] = held[ZERO], 0.0  # as missing cells, they say nothing of magnitude
     sure = np.zeros(len(held), dtype=np.bool_)
     for length in _TOGETHER:
         sums = np.convolve(held, np.ones(length), "valid") / math.sqrt(length)
         for start in np.flatnonzero(sums > floor):
             window = slice(start, start + length)
-            sure[window] |= held[window] >= min(_NEAR[0] * sd, held[window].max())
-    found = bool(sure.any())
-    if not found:
-        unusual = np.abs(np.abs(np.arange(len(held)) - ZERO) - 1 - POWER_OF_ONE)
-        sure[np.argmax(held - _UNUSUAL * sd * unusual)] = True
+            sure[window] |= held[window] >= min(_NEAR[1] * sd, held[window].max())
+    stands_out = bool(sure.any())
+    if not stands_out:
+        sure[_guess(held, sd)] = True
     near = held > np.clip(_WORTH * held[sure].sum(), _NEAR[0] * sd, _NEAR[1] * sd)
     while True:
         full = np.flatnonzero(sure | sure[::-1])
@@ -129,7 +183,27 @@ def magnitude(counts: Array, sd: float, floor: float) -> tuple[float, float, boo
             break
         sure = grown
     full = np.flatnonzero(sure)
-    return edges(int(full[0]))[0], edges(int(full[-1]))[1], found
+    low, high = edges(int(full[0]))[0], edges(int(full[-1]))[1]
+    top = max(-low, high)
+    # All that is nearer to 0, or of the other sign, is kept too, unless noise hides next to nothing there.
+    most = int(np.abs(full - ZERO).max())
+    outside = np.r_[held[ZERO - most : full[0]], held[full[-1] + 1 : ZERO + most + 1]]
+    rows = max(float(held[full[0] : full[-1] + 1].sum() + zeros), 0.0)
+    if outside.sum() + _NEAR[1] * sd * math.sqrt(len(outside)) > 2 * _LEFT_OUT * rows:
+        low, high = -top, top
+    elif zeros > _NEAR[1] * sd:
+        low, high = min(low, 0.0), max(high, 0.0)
+    return Magnitude(low, high, rows, stands_out)
+
+
+def _guess(held: Array, sd: float) -> Integers:
+    """Return the fullest buckets of a few neighbouring powers of two, of both signs."""
+    powers = np.arange(ZERO)
+    both = held[ZERO + 1 + powers] + held[ZERO - 1 - powers]
+    usual = _UNUSUAL * sd * np.abs(powers - POWER_OF_ONE)
+    start = int(np.argmax(np.convolve(both, np.ones(_GUESSED), "valid") - usual[: 1 - _GUESSED]))
+    full = powers[start : start + _GUESSED]
+    return np.concatenate([ZERO + 1 + full, ZERO - 1 - full])
 
 
 def tighten(counts: Array, sd: float, low: float, high: float) -> tuple[float, float]:
@@ -150,8 +224,9 @@ def tighten(counts: Array, sd: float, low: float, high: float) -> tuple[float, f
     if first >= last:
         return low, high
     # How many rows may lie before the first interval that surely has some.
-    hidden = max(noise[first], noise[len(counts) - last]) > _LEFT_OUT * rows
-    margin = math.ceil((last - first) / 4) if hidden else 0
+    unsure = max(noise[first], noise[len(counts) - last])
+    hidden = unsure > _LEFT_OUT * rows
+    margin = math.ceil((last - first) * math.sqrt(unsure / (_TOO_NOISY * rows))) if hidden else 0
     first, last = max(first - margin, 0), min(last + margin, len(counts))
     width = (high - low) / len(counts)
     return low + first * width, high - (len(counts) - last) * width

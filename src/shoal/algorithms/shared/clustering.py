@@ -12,6 +12,7 @@ from shoal.domain import Domain
 from shoal.postprocess.choose_k import CostCurve
 from shoal.postprocess.evidence import Noisy, combine, lower_bound
 from shoal.postprocess.evidence import centre_sd as sd_of_ratio
+from shoal.postprocess.shown import Shown
 from shoal.queries import Curator, Grid, NoisySums, Voronoi
 
 SHARE_FOR_ROWS = Fraction(1, 50)
@@ -45,6 +46,8 @@ class Clustering:
         What every number of groups costs, where the number was chosen from released values.
     merged_into : ndarray of int64, shape (n_clusters,), optional
         The row that each row is one with, where noise could not tell some apart: the first of them.
+    shown : Shown, optional
+        Where rows are, as far as the answers tell, for algorithms that look: rows like these can be made up.
     """
 
     centres: Array
@@ -56,6 +59,7 @@ class Clustering:
     domain: Domain
     curve: CostCurve | None = None
     merged_into: Integers | None = None
+    shown: Shown | None = None
 
     @classmethod
     def from_sums(

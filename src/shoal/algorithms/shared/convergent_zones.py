@@ -10,7 +10,7 @@ from shoal._typing import Array
 from shoal.algorithms.shared.clustering import RowCount
 from shoal.queries import Curator, NoisySums
 
-# How fast the reach of a round shrinks (algorithm notes, section 8R).
+# How fast the reach of a round shrinks: ours, since the paper's zones follow the rows. Not tuned.
 SHRINK = 0.8
 # But not below this share of a cell: rows that are all clipped have a median, not a mean.
 LEAST_REACH = 0.25

@@ -6,16 +6,19 @@ so that columns add up and share what is paid.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Protocol, TypeVar
 
 from shoal.algorithms.shared.bounds import SHARE_FOR_BOUNDS, estimate_bounds
 from shoal.domain import Domain
 from shoal.domain.side import SIDES
-from shoal.queries import Curator, NoisyCounts, Sides, Transcript
+from shoal.queries import Curator, Grid, NoisyCounts, Sides, Transcript
 from shoal.queries.questions import Histogram
 
 SHARE_FOR_CLIPPED = Fraction(1, 50)
+# Of a zone's budget, where groups are shared out by how many rows zones have; as for rows elsewhere.
+SHARE_FOR_ZONE = Fraction(1, 50)
 
 Found = TypeVar("Found", covariant=True)
 
@@ -32,7 +35,9 @@ class FindsBounds:
     """What finds bounds itself, with all of its budget: it is run on columns that have none."""
 
 
-def run_prepared(algorithm: Runs[Found], curator: Curator, *, count_clipped: bool = False) -> Found:
+def run_prepared(
+    algorithm: Runs[Found], curator: Curator, *, count_clipped: bool = False, count_zone: bool = False
+) -> Found:
     """Run an algorithm on a curator that knows all bounds.
 
     Parameters
@@ -43,7 +48,11 @@ def run_prepared(algorithm: Runs[Found], curator: Curator, *, count_clipped: boo
         Answers with noise.
     count_clipped : bool
         Whether missing and clipped cells are counted first, at 2 % of the budget.
+    count_zone : bool
+        Whether the rows of the zone were counted before, at 2 % of the budget: of a run that is replayed.
     """
+    if count_zone:
+        curator = counted_zone(curator)[0]
     if isinstance(algorithm, FindsBounds):
         return algorithm.run(curator)
     curator = bounded(curator)
@@ -53,6 +62,41 @@ def run_prepared(algorithm: Runs[Found], curator: Curator, *, count_clipped: boo
             seen.histogram(Sides(column), share=SHARE_FOR_CLIPPED / len(columns))
         curator = curator.within(curator.domain.bounds, 1 - SHARE_FOR_CLIPPED)
     return algorithm.run(curator)
+
+
+def counted_zone(curator: Curator) -> tuple[Curator, float]:
+    """Count the rows of a zone, and return a curator with what is left of its budget, and the noisy count.
+
+    Parameters
+    ----------
+    curator : Curator
+        Answers from the rows of one zone; its bounds are known.
+    """
+    found = curator.histogram(Grid.whole(curator.domain.n_columns), share=SHARE_FOR_ZONE)
+    left = curator.within(curator.domain.bounds, 1 - SHARE_FOR_ZONE)
+    return left, float(found.counts[0])
+
+
+def shared_out(n_clusters: int, rows: Sequence[float]) -> list[int]:
+    """Share groups out over zones: one each, and every further one to where most rows are for each group.
+
+    Parameters
+    ----------
+    n_clusters : int
+        How many in all; no fewer than there are zones.
+    rows : sequence of float
+        Noisy counts of the zones' rows; what noise has made less than one counts as one.
+
+    Examples
+    --------
+    >>> shared_out(8, [1000.0, -20.0, 5200.0])
+    [1, 1, 6]
+    """
+    shares, most = [1] * len(rows), [max(float(n), 1.0) for n in rows]
+    for _ in range(n_clusters - len(rows)):
+        each = [n / k for n, k in zip(most, shares, strict=True)]
+        shares[each.index(max(each))] += 1
+    return shares
 
 
 def bounded(curator: Curator) -> Curator:
@@ -71,6 +115,12 @@ def bounded(curator: Curator) -> Curator:
 def counts_clipped(transcript: Transcript) -> bool:
     """Say whether clipped cells were counted in a run."""
     return bool(_answers(transcript))
+
+
+def portion_left(transcript: Transcript) -> Fraction:
+    """Return the part of the budget that an algorithm had, after what came before it."""
+    left = 1 - SHARE_FOR_BOUNDS if transcript.domain.bounds.unknown else Fraction(1)
+    return left * (1 - SHARE_FOR_CLIPPED) if counts_clipped(transcript) else left
 
 
 def _answers(transcript: Transcript) -> dict[int, NoisyCounts]:

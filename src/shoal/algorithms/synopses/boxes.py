@@ -18,6 +18,7 @@ import numpy.typing as npt
 from shoal._typing import Array
 from shoal.algorithms.synopses.synopsis import Search, Synopsis
 from shoal.postprocess.evidence import smallest_count
+from shoal.postprocess.shown import Shown, without_noise
 
 Lean: TypeAlias = Callable[[Array], Array]
 
@@ -138,12 +139,13 @@ class BoxCounts(Synopsis):
 
     def masses(self) -> Array:
         """Return weights that are not negative: the nearest ones to the counts that add up to the rows."""
-        # Dropping the negative counts alone would leave the positive noise of all empty boxes.
-        total = self.rows if self.is_whole else float(self.weights.sum())
-        falling = np.sort(self.weights)[::-1]
-        level = (np.cumsum(falling) - max(total, 1.0)) / np.arange(1, self.n_held + 1)
-        last = int(np.flatnonzero(falling > level)[-1])
-        return np.asarray(np.maximum(self.weights - level[last], 0.0))
+        return without_noise(self.weights, self.rows if self.is_whole else float(self.weights.sum()))
+
+    def shown(self) -> Shown | None:
+        """Return where rows are, noise taken off the counts; None where no box is held."""
+        if not self.n_held:
+            return None
+        return Shown(self.places(), self.masses(), self.variances(), max(self.rows, 1.0))
 
     def warning(self) -> str | None:
         """Say what is wrong, from released values alone, or nothing."""

@@ -73,4 +73,5 @@ def clustering_on(curator: Curator, synopsis: Synopsis, found: WeightedClusterin
         n_iter=1,
         predicted_sd=noise * reach * k / max(rows, 1.0),
         domain=synopsis.domain,
+        shown=synopsis.shown(),
     )

@@ -18,6 +18,7 @@ from shoal._typing import Array
 from shoal.domain import Domain
 from shoal.postprocess import pack
 from shoal.postprocess.lloyd_loops import nearest
+from shoal.postprocess.shown import Shown
 from shoal.postprocess.weighted_kmeans import WeightedClustering, weighted_kmeans
 
 
@@ -64,6 +65,10 @@ class Synopsis(ABC):
         """Return the variance of rows around their place per column, as far as it is known."""
         return np.zeros((self.n_held, self.domain.n_columns))
 
+    def shown(self) -> Shown | None:
+        """Return where rows are, noise taken off the weights; None where it is not known how far they lie."""
+        return None
+
     @property
     def kept(self) -> float:
         """How many rows the places stand for."""
@@ -89,7 +94,9 @@ class Synopsis(ABC):
         """Standard deviation of the sum of all that the noise adds to the weights."""
         return self.sd * math.sqrt(self.n_held)
 
-    def kmeans(self, n_clusters: int, rng: np.random.Generator, n_starts: int = 30) -> WeightedClustering:
+    def kmeans(
+        self, n_clusters: int, rng: np.random.Generator, n_starts: int = 30, *, published: bool = False
+    ) -> WeightedClustering:
         """Find centres on the places, the best of many starts; masses estimate the rows nearest to each.
 
         Parameters
@@ -100,6 +107,8 @@ class Synopsis(ABC):
             Public randomness.
         n_starts : int
             Starts, judged on the synopsis alone, and as many swaps of a centre after them.
+        published : bool
+            Search as Su et al. do; see :func:`weighted_kmeans`.
         """
         if not self.weights.sum() > 0:  # nothing stands out: as good as any
             centres = pack(n_clusters, self.domain.n_columns, rng)
@@ -111,6 +120,7 @@ class Synopsis(ABC):
             rng,
             n_starts=n_starts,
             column_scale=self.domain.column_scale,
+            published=published,
             **self.search(n_clusters, n_starts),
         )
         return replace(found, masses=self.sizes(found, rng))

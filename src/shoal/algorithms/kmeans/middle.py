@@ -1,0 +1,105 @@
+"""The mean of all rows, and how far they lie from it: what a tree in many columns is aimed by."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from shoal._typing import Array
+from shoal.algorithms.kmeans.centre_round import EDGES, distance_within
+from shoal.algorithms.shared.clustering import RowCount
+from shoal.postprocess.evidence import Noisy, combine, shrink
+from shoal.queries import Curator, NoisySums, Shells, Voronoi
+
+# Shares of the budget that are tried for the mean and for how far rows lie from it, half each: the least by
+# which a coordinate is known to this many half widths, and by which this many rows x epsilon tell the other.
+_SHARES, _KNOWN, _TELLING = (Fraction(1, 40), Fraction(1, 20), Fraction(1, 10)), 0.15, 20.0
+# A ball of 4/5 of the rows has this many times the root of their mean squared distance: in many columns.
+_BALL = 1.1
+# Standard deviation of what lies evenly in the domain, in half widths. Rows that lie within the second of the
+# mean, or whose mean lies further than the last from the middle, in a typical column, do not fill the domain.
+_EVEN, _WITHIN, _FROM_MIDDLE = 1 / math.sqrt(3), 0.4, 0.25
+
+
+@dataclass(frozen=True, eq=False)
+class Middle:
+    """The mean of all rows, and their standard deviation from it, by column.
+
+    Parameters
+    ----------
+    mean, sd : ndarray of shape (d,)
+        In half widths of the domain; the second is the same for all columns in the units of distance.
+    off : bool
+        Whether rows lie in a part of the domain only, so that middles of boxes are not where they are.
+    """
+
+    mean: Array
+    sd: Array
+    off: bool
+
+
+def shrunken_mean(curator: Curator, rows: RowCount, share: Fraction) -> tuple[NoisySums, Array]:
+    """Return the noisy sum of all rows, and their mean, drawn to the middle of the domain by its noise.
+
+    Parameters
+    ----------
+    curator : Curator
+        Answers with noise.
+    rows : RowCount
+        How many there are: often known better than by the count that comes with the sum.
+    share : Fraction
+        Share of the budget.
+    """
+    middle = np.zeros((1, curator.domain.n_columns))
+    answer = curator.sums(Voronoi(middle), share=share)
+    again = Noisy.of(float(answer.counts[0]), answer.count_sd)
+    count = max(combine(again, Noisy.of(rows.estimate, rows.sd)).value if rows.sd else rows.estimate, 1.0)
+    mean = np.clip(answer.sums / count, -1.0, 1.0)
+    return answer, mean * shrink(mean, np.full(mean.shape, (answer.sum_sd / count) ** 2))
+
+
+def middle_share(noise: float, rows: float) -> Fraction:
+    """Return the share of the budget that tells the mean and how far rows lie from it.
+
+    Parameters
+    ----------
+    noise : float
+        Of a coordinate of the mean, were all of the budget spent on it, in half widths.
+    rows : float
+        Rows x epsilon.
+
+    Examples
+    --------
+    >>> middle_share(0.0005, 10_000.0), middle_share(0.02, 10_000.0)
+    (Fraction(1, 40), Fraction(1, 10))
+    """
+    wanted = 2 * max(noise / _KNOWN, _TELLING / max(rows, 1e-9))
+    return next((share for share in _SHARES if share >= wanted), _SHARES[-1])
+
+
+def find_middle(curator: Curator, rows: RowCount, share: Fraction) -> Middle:
+    """Find the mean of all rows, and how far they lie from it; evenly in the domain if that cannot be told.
+
+    Parameters
+    ----------
+    curator : Curator
+        Answers with noise.
+    rows : RowCount
+        How many there are.
+    share : Fraction
+        Share of the budget.
+    """
+    d, scale = curator.domain.n_columns, curator.domain.column_scale
+    scale = np.where(scale > 0, scale, 1.0)
+    mean = Voronoi(shrunken_mean(curator, rows, share / 2)[1]).centres
+    even = _EVEN * math.sqrt(float((scale**2).mean()))
+    sd = even
+    if rows.estimate * curator.effective_epsilon(share=share / 2) >= _TELLING:
+        shells = curator.histogram(Shells(mean, (even / scale)[np.newaxis], "ball", EDGES), share=share / 2)
+        sd *= distance_within(shells, rows.estimate, "ball", d) / math.sqrt(d) / _BALL
+    away = math.sqrt(float(((mean * scale) ** 2).mean()))
+    off = sd < _WITHIN / _EVEN * even or away > _FROM_MIDDLE / _EVEN * even
+    return Middle(mean[0], sd / scale, off)
