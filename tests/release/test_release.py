@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import re
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from shoal.domain import Bounds, Domain
 from shoal.errors import InvalidInput, InvalidRelease
 from shoal.queries.gate.codec import digest
 from shoal.queries.questions import Sums
-from shoal.release import check_free
+from shoal.release import Intervals, check_free
 from shoal.release.folder import FORMAT, MANIFEST, loads
 from shoal.release.geojson import map_columns
 
@@ -36,7 +37,7 @@ def test_there_and_back(model, folder):
     assert {path.name for path in folder.iterdir()} == FILES
     for name in ("centres", "sizes", "centre_sd"):
         assert np.array_equal(getattr(again, name), getattr(release, name))
-    for name in vars(release.intervals):
+    for name in (field.name for field in fields(Intervals)):
         assert np.array_equal(getattr(again.intervals, name), getattr(release.intervals, name))
     assert again.size_sd == release.size_sd
     assert again.certificate == release.certificate

@@ -86,6 +86,8 @@ class Certificate:
         Software.
     transcript : str
         SHA-256 of the public facts and of all questions, answers and charges.
+    zones : dict of str to dict
+        Of each zone with a level of its own: its epsilon, what that protects, and how many groups it has.
 
     Examples
     --------
@@ -122,6 +124,7 @@ class Certificate:
     clipped: dict[str, dict[str, float]] = field(default_factory=dict)
     ledger: dict[str, Any] = field(default_factory=dict)
     measured: tuple[str, ...] = ()
+    zones: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @classmethod
     def issue(
@@ -164,11 +167,11 @@ class Certificate:
             status=info.status.value,
             condition=info.condition,
             parameters=plain(algorithm),
-            guarantee=_guarantee(transcript.budget, domain.unit) if private else _NONE,
+            guarantee=guarantee_of(transcript.budget, domain.unit) if private else NO_GUARANTEE,
             private=private,
             unit=domain.unit.describe() if promised else "nobody",
             budget=transcript.budget.describe(),
-            spent=_spent(transcript.budget, spent) if promised else "nothing: there is nothing to spend",
+            spent=spent_of(transcript.budget, spent) if promised else "nothing: there is nothing to spend",
             charges=charges,
             bounds=_bounds(domain),
             rows=_rows(transcript),
@@ -187,7 +190,7 @@ class Certificate:
         charges = [{**asdict(charge), "amount": str(charge.amount)} for charge in self.charges]
         lists = {name: list(getattr(self, name)) for name in ("notes", "doubts", "measured")}
         plainly = {**asdict(self), "charges": charges, **lists}
-        for name in ("clipped", "ledger"):  # nobody paid for it, or there is none
+        for name in ("clipped", "ledger", "zones"):  # nobody paid for it, or there is none
             if not plainly[name]:
                 del plainly[name]
         return plainly
@@ -215,6 +218,7 @@ class Certificate:
             *(f"chosen       {note}" for note in self.notes),
             *(f"guarantee    {text} ({relation})" for relation, text in self.guarantee.items()),
             f"protects     {self.unit}",
+            *(f"  zone       {text}" for text in self.zone_lines()),
             f"covers       {self.covers}",
             f"budget       {self.budget}; spent {self.spent}",
             *(f"  charge     {charge.describe()}" for charge in self.charges),
@@ -259,6 +263,10 @@ class Certificate:
             for name, of in self.clipped.items()
         ]
 
+    def zone_lines(self) -> list[str]:
+        """Say of each zone what it protects; nothing where there are none."""
+        return [f"{name}: {of['protects']}" for name, of in self.zones.items()]
+
     def ledger_lines(self) -> list[tuple[str, str]]:
         """Say what the ledger adds, with a word for each line; nothing where there is none."""
         said = self.ledger
@@ -277,7 +285,7 @@ class Certificate:
 
 _LEDGER_LINES = (("part", "part"), ("window", "window"), ("all", "all_windows"), ("lost", "lost"))
 
-_NONE = {"any": "not private: no guarantee"}
+NO_GUARANTEE = {"any": "not private: no guarantee"}
 
 
 @cache
@@ -299,13 +307,15 @@ def _composition(ledger: Mapping[str, Any] | None, *, shared: bool) -> str:
     return SHARED if shared else ALONE
 
 
-def _spent(budget: Budget, spent: Fraction) -> str:
+def spent_of(budget: Budget, spent: Fraction) -> str:
+    """Say what was spent of a budget."""
     return f"{float(spent):.6g} of {float(budget.amount):.6g} {budget.currency}"
 
 
-def _guarantee(budget: Budget, unit: Unit) -> dict[str, str]:
+def guarantee_of(budget: Budget, unit: Unit) -> dict[str, str]:
+    """Say what a budget guarantees under each neighbour relation."""
     if isinstance(budget, NoGuarantee):
-        return _NONE
+        return NO_GUARANTEE
     # Replacing a row is a removal and an addition, so its guarantee follows; the other way round it does not.
     here = budget.describe()
     if unit.replace:

@@ -28,6 +28,7 @@ from shoal.release.loading import written as write_anew
 from shoal.release.release import Release
 from shoal.release.step import StepRelease
 from shoal.release.synopsis import SynopsisRelease
+from shoal.release.totals import total_intervals
 
 # Mathematical functions differ in their last bits between machines; sums and quotients do not.
 _CLOSE = 1e-6
@@ -39,16 +40,19 @@ def check_copies(release: AnyRelease, files: Mapping[str, bytes], written: int =
     Those of an older format are worded otherwise: of them numbers are compared.
     """
     anew = write_anew(release)
+    arrays = [name for name in anew if name.endswith(ARRAYS)]  # of zones, one for each
     if differ := sorted(set(anew) ^ set(files)):
         raise InvalidRelease(f"{', '.join(differ)}: there, but should not be, or the other way round")
     for name, data in anew.items():
-        if written == FORMAT and name != ARRAYS and data != files[name]:
+        if written == FORMAT and name not in arrays and data != files[name]:
             raise InvalidRelease(f"{name} does not say what {ARRAYS}, the transcript and the certificate say")
     if written < FORMAT and not same_numbers(files, anew):
         raise InvalidRelease(f"{TABLE} does not have the numbers of {ARRAYS}")
-    ours, theirs = read_npz(anew[ARRAYS]), read_npz(upgraded(files)[ARRAYS])
-    if ours.keys() != theirs.keys() or not all(_same(ours[n], theirs[n]) for n in ours):
-        raise InvalidRelease(f"{ARRAYS} holds other arrays than the release has")
+    today = upgraded(files)
+    for name in arrays:
+        ours, theirs = read_npz(anew[name]), read_npz(today[name])
+        if ours.keys() != theirs.keys() or not all(_same(ours[n], theirs[n]) for n in ours):
+            raise InvalidRelease(f"{name} holds other arrays than the release has")
     return f"{len(files)} files say the same" if written == FORMAT else f"numbers of format {written} agree"
 
 
@@ -92,8 +96,11 @@ def check_answers(transcript: Transcript) -> str:
     return f"{len(transcript.entries)} answers have the shapes and the spread that the questions imply"
 
 
-def replay(release: Release) -> Release:
-    """Run the algorithm again on the recorded answers; it must give exactly the released groups."""
+def replay(release: Release, counted: bool = False) -> Release:
+    """Run the algorithm again on the recorded answers; it must give exactly the released groups.
+
+    Of a zone whose rows were `counted` first, to share groups out, that count is asked again.
+    """
     certificate, transcript = release.certificate, release.transcript
     algorithm = from_plain(lookup(certificate.algorithm).algorithm, certificate.parameters)
     # A number that was chosen from the answers is compared below, with the sizes of the run.
@@ -103,7 +110,8 @@ def replay(release: Release) -> Release:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MostlyNoise)  # it was said at the time
-            clustering = run_prepared(algorithm, curator, count_clipped=counts_clipped(transcript))
+            clipped = counts_clipped(transcript)
+            clustering = run_prepared(algorithm, curator, count_clipped=clipped, count_zone=counted)
         curator.finish()
     except ReplayMismatch as error:
         then, now = certificate.versions.get("numpy"), np.__version__
@@ -138,6 +146,23 @@ def check_errors(release: Release, again: Release) -> str:
     return "standard errors and intervals follow from the noise of the answers"
 
 
+def check_totals(release: Release) -> str:
+    """Compute total intervals again: from the transcript, with the seeds that follow from it."""
+    said, true = release.totals, total_intervals(release)
+    assert said is not None
+    if said.refits != true.refits:
+        raise InvalidRelease(f"total intervals state {said.refits} refits; {true.refits} are made")
+    width, noise = 2 * release.domain.bounds.half_width, release.size_sd
+    scales: dict[str, Any] = {"centre_sd": width, "centre_low": width, "centre_high": width}
+    scales |= {"size_sd": noise, "size_low": noise, "size_high": noise}
+    for name, scale in scales.items():
+        if not _close(getattr(said, name), getattr(true, name), scale):
+            raise InvalidRelease(f"total {name} does not follow from refits of the made-up table")
+    if not np.array_equal(said.changed, true.changed, equal_nan=True):
+        raise InvalidRelease("which groups are stable does not follow from refits of the made-up table")
+    return "total intervals follow from refits of the made-up table" if true.known else "not known"
+
+
 def check_certificate(release: Release | SynopsisRelease | StepRelease | Part, written: int = FORMAT) -> str:
     """Check what the certificate states against the transcript, as far as its format states it."""
     certificate = release.certificate
@@ -159,7 +184,7 @@ def check_certificate(release: Release | SynopsisRelease | StepRelease | Part, w
         paper=certificate.paper,
         condition=certificate.condition,
         versions=certificate.versions,
-        parameters={k: v for k, v in issued.parameters.items() if k in certificate.parameters},
+        parameters=_as_far_as(certificate.parameters, issued.parameters),
     )
     if isinstance(release, Release):
         issued = release.stated_on(issued)
@@ -170,6 +195,13 @@ def check_certificate(release: Release | SynopsisRelease | StepRelease | Part, w
         if digest(said) != digest(true):
             raise InvalidRelease(f"it states {field.name} as {said}; the transcript says {true}")
     return "guarantee, unit, charges, bounds and digest agree with the transcript"
+
+
+def _as_far_as(stated: Any, found: Any) -> Any:
+    """Return what was found of the parameters that are stated: later ones have the values of before."""
+    if not (isinstance(stated, dict) and isinstance(found, dict)):
+        return found
+    return {name: _as_far_as(stated[name], value) for name, value in found.items() if name in stated}
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from shoal._typing import Array
+from shoal._typing import Array, Booleans
 from shoal.errors import InvalidInput
 from shoal.release.release import Release
 from shoal.release.told import size_with_error, with_error
@@ -19,12 +19,17 @@ FALSE_ALARMS = 0.05
 # Standard deviations of its noise that a size has to stand out, or the group may be nobody (see `trust.py`).
 _STANDS_OUT = 3.0
 
-Fate = Literal["stayed", "moved", "came", "went", "may be noise"]
+Fate = Literal["stayed", "moved", "came", "went", "not stable", "may be noise"]
 
 NOTE = (
     "Changes are larger than the privacy noise of the last answers, for these groupings; they are of the "
     "rows that were in the tables, chance in who was in them included. Another fit of the same table may "
     "group rows otherwise and differ by more: look twice at groups that have close neighbours."
+)
+TOTAL_NOTE = (
+    "Changes are larger than total errors: than other fits of the same tables would differ by. They are of "
+    "the rows that were in the tables, chance in who was in them included. Of a group that is not stable, "
+    "nothing can be told: another fit of the same table would draw it otherwise."
 )
 ADD_UP = "Where the same people are in both tables, what the two releases cost adds up."
 
@@ -35,15 +40,17 @@ class Change:
 
     Parameters
     ----------
-    fate : {"stayed", "moved", "came", "went", "may be noise"}
+    fate : {"stayed", "moved", "came", "went", "not stable", "may be noise"}
         Whether its centre is another one by more than noise, or it is in one of the releases alone. "May be
-        noise": it is in one alone, and its size does not stand out of the noise.
+        noise": it is in one alone, and its size does not stand out of the noise. "Not stable": another fit
+        of the same table would draw it otherwise, so that no change can be told.
     before, after : int, optional
         Its number in each release.
     shift, shift_sd : dict of str to float
-        How far its centre is from where it was, by column, and the noise of that.
+        How far its centre is from where it was, by column, and the error of that: the total one where it is
+        known of both, else the noise of the last answers.
     size, size_sd : float
-        By how much it grew, and the noise of that; its size, where it came or went.
+        By how much it grew, and the error of that; its size, where it came or went.
     grew : bool
         Whether its size changed by more than noise.
     """
@@ -59,13 +66,18 @@ class Change:
 
     def describe(self) -> str:
         """Say it in a line."""
-        if self.fate in ("came", "went", "may be noise"):
+        if self.before is None or self.after is None:
             where = f"{self.after} of the second" if self.before is None else f"{self.before} of the first"
-            says = {"came": "is new", "went": "is gone", "may be noise": "is in one alone, and may be noise"}
+            says = {
+                "came": "is new",
+                "went": "is gone",
+                "may be noise": "is in one alone, and may be noise",
+                "not stable": "is in one alone, and not stable",
+            }
             return f"group {where} {says[self.fate]}: {size_with_error(self.size, self.size_sd)} rows"
         size = f"size {_signed(self.size, self.size_sd, 0)}{'' if self.grew else ' (within noise)'}"
         moved = [f"{n} {_signed(d, self.shift_sd[n])}" for n, d in self.shift.items()]
-        how = f"moved: {', '.join(moved)}" if self.fate == "moved" else "stayed"
+        how = {"moved": f"moved: {', '.join(moved)}", "not stable": "is not stable"}.get(self.fate, "stayed")
         return f"group {self.before} (now {self.after}) {how}; {size}"
 
 
@@ -117,7 +129,7 @@ class Comparison:
         return "\n".join([*(change.describe() for change in self.changes), "", *self.notes])
 
 
-def compare(first: Release, second: Release) -> Comparison:
+def compare(first: Release, second: Release, *, total: bool = True) -> Comparison:
     """Say which groups moved, came or went between two releases by more than noise.
 
     Groups that noise could not tell apart count as one. Pairs are chosen so that centres are near each other
@@ -129,6 +141,10 @@ def compare(first: Release, second: Release) -> Comparison:
     ----------
     first, second : Release
         Of the same columns.
+    total : bool
+        Whether to go by total errors, where they are known of both. It takes the time of some fits; without,
+        changes are held against the noise of the last answers, and groups that another fit would draw
+        otherwise seem to move.
 
     Examples
     --------
@@ -142,7 +158,8 @@ def compare(first: Release, second: Release) -> Comparison:
     ['moved', 'stayed']
     """
     names, order = first.names, _order(first, second)
-    one, other = _joined(first, slice(None)), _joined(second, order)
+    total = total and all(release.intervals(total=True).known for release in (first, second))
+    one, other = _joined(first, slice(None), total), _joined(second, order, total)
     scale = first.domain.column_scale / np.where(
         first.domain.bounds.half_width > 0, first.domain.bounds.half_width, 1.0
     )
@@ -155,7 +172,8 @@ def compare(first: Release, second: Release) -> Comparison:
     changes += [_alone(one, i, "went") for i in range(len(one.sizes)) if i not in {i for i, _ in pairs}]
     changes += [_alone(other, j, "came") for j in range(len(other.sizes)) if j not in {j for _, j in pairs}]
     differ = "" if first.domain.bounds == second.domain.bounds else "The two tables have other bounds."
-    return Comparison(tuple(changes), tuple(note for note in (NOTE, ADD_UP, differ) if note))
+    note = TOTAL_NOTE if total else NOTE
+    return Comparison(tuple(changes), tuple(text for text in (note, ADD_UP, differ) if text))
 
 
 class _Groups(NamedTuple):
@@ -166,6 +184,7 @@ class _Groups(NamedTuple):
     centre_sd: Array
     sizes: Array
     size_sd: Array
+    stable: Booleans
 
 
 def _order(first: Release, second: Release) -> list[int]:
@@ -176,14 +195,16 @@ def _order(first: Release, second: Release) -> list[int]:
     return [second.names.index(name) for name in first.names]
 
 
-def _joined(release: Release, order: Any) -> _Groups:
+def _joined(release: Release, order: Any, total: bool) -> _Groups:
     numbers, group, members = np.unique(release.merged_into, return_inverse=True, return_counts=True)
+    known = release.intervals(total=True) if total else None
     return _Groups(
         [int(number) for number in numbers],
         release.centres[numbers][:, order],
-        release.centre_sd[numbers][:, order],
+        (release.centre_sd if known is None else known.centre_sd)[numbers][:, order],
         np.bincount(group, weights=release.sizes).astype(np.float64),
-        release.size_sd * np.sqrt(members),
+        release.size_sd * np.sqrt(members) if known is None else known.size_sd[numbers],
+        np.ones(len(numbers), dtype=bool) if known is None else known.stable[numbers],
     )
 
 
@@ -206,15 +227,16 @@ def _change(names: tuple[str, ...], one: _Groups, i: int, other: _Groups, j: int
     shift_sd = np.hypot(one.centre_sd[i], other.centre_sd[j])
     grown, grown_sd = other.sizes[j] - one.sizes[i], math.hypot(one.size_sd[i], other.size_sd[j])
     moved = bool((np.abs(shift) > beyond * shift_sd).any())
+    stable = bool(one.stable[i] and other.stable[j])
     return Change(
-        "moved" if moved else "stayed",
+        "not stable" if not stable else "moved" if moved else "stayed",
         one.numbers[i],
         other.numbers[j],
         dict(zip(names, map(float, shift), strict=True)),
         dict(zip(names, map(float, shift_sd), strict=True)),
         float(grown),
         grown_sd,
-        bool(abs(grown) > beyond * grown_sd),
+        stable and bool(abs(grown) > beyond * grown_sd),
     )
 
 
@@ -222,8 +244,9 @@ def _alone(groups: _Groups, i: int, fate: Literal["came", "went"]) -> Change:
     size, sd = float(groups.sizes[i]), float(groups.size_sd[i])
     number = groups.numbers[i]
     before, after = (number, None) if fate == "went" else (None, number)
-    stands_out = size > _STANDS_OUT * sd
-    return Change(fate if stands_out else "may be noise", before, after, {}, {}, size, sd, False)
+    told: Fate = fate if size > _STANDS_OUT * sd else "may be noise"
+    told = told if groups.stable[i] else "not stable"
+    return Change(told, before, after, {}, {}, size, sd, False)
 
 
 def _signed(value: float, error: float, finest: int = 8) -> str:

@@ -12,9 +12,10 @@ import numpy.typing as npt
 
 from shoal._typing import Array
 from shoal.accounting import Approx, Pure
+from shoal.accounting.budget import Budget
 from shoal.algorithms.coreset.coreset import PrivateCoreset
 from shoal.algorithms.synopses.coreset import Coreset
-from shoal.domain import Domain
+from shoal.domain import Domain, Unit
 from shoal.errors import InvalidInput, InvalidRelease
 from shoal.queries import Transcript
 from shoal.queries.gate.codec import Arrays, digest, from_plain, plain
@@ -97,17 +98,8 @@ class CoresetRelease(PlacesRelease):
         parts = tuple(part for release in releases for part in release.parts)
         if not parts:
             raise InvalidInput("there is nothing to merge: give at least one coreset")
-        first = parts[0].domain
         for part in parts[1:]:
-            there = part.domain
-            for name in ("names", "scaling", "unit"):
-                if getattr(there, name) != getattr(first, name):
-                    raise InvalidInput(
-                        f"coresets of different {name} cannot be merged: {getattr(first, name)!r} and "
-                        f"{getattr(there, name)!r}"
-                    )
-            if (there.bounds.lower, there.bounds.upper) != (first.bounds.lower, first.bounds.upper):
-                raise InvalidInput("coresets of different bounds cannot be merged: fit them with the same")
+            check_same(parts[0].domain, part.domain)
         if len({part.certificate.transcript for part in parts}) < len(parts):
             raise InvalidInput("a coreset is merged with itself: its rows would count twice")
         return cls(parts)
@@ -130,7 +122,8 @@ class CoresetRelease(PlacesRelease):
     @property
     def guarantee(self) -> dict[str, str]:
         """The guarantee under each neighbour relation, in words."""
-        return _guarantee(self.parts)
+        told = [(part.certificate.private, part.transcript.budget) for part in self.parts]
+        return guarantee_of(self.domain.unit, told, self.parts[0].certificate.guarantee)
 
     @property
     def certificate(self) -> Certificate:
@@ -159,16 +152,7 @@ class CoresetRelease(PlacesRelease):
         centres : array-like of shape (n_centres, n_columns)
             In the table's own units.
         """
-        given = np.asarray(centres, dtype=np.float64)
-        if given.ndim != 2 or given.shape[1] != self.domain.n_columns or not given.size:
-            raise InvalidInput(
-                f"centres have shape {given.shape}; points of {self.domain.n_columns} columns are wanted"
-            )
-        if not np.isfinite(given).all():
-            raise InvalidInput("centres have missing or infinite coordinates")
-        half = self.domain.bounds.half_width
-        scaled = (given - self.domain.bounds.middle) / np.where(half > 0, half, 1.0)
-        return self._places.cost(scaled) * self.domain.length_unit**2
+        return self._places.cost(scaled_centres(self.domain, centres)) * self.domain.length_unit**2
 
     def to_geojson(self) -> dict[str, Any] | None:
         """Return the points for a map, or None where the columns are not longitude and latitude."""
@@ -218,14 +202,48 @@ class CoresetRelease(PlacesRelease):
         )
 
 
-def _guarantee(parts: tuple[Part, ...]) -> dict[str, str]:
-    first = parts[0]
-    if len(parts) == 1:
-        return first.certificate.guarantee
-    if not all(part.certificate.private for part in parts):
+def check_same(first: Domain, other: Domain) -> None:
+    """Refuse to join coresets of other columns, bounds, scaling or unit."""
+    for name in ("names", "scaling", "unit"):
+        if getattr(other, name) != getattr(first, name):
+            raise InvalidInput(
+                f"coresets of different {name} cannot be merged: {getattr(first, name)!r} and "
+                f"{getattr(other, name)!r}"
+            )
+    if (other.bounds.lower, other.bounds.upper) != (first.bounds.lower, first.bounds.upper):
+        raise InvalidInput("coresets of different bounds cannot be merged: fit them with the same")
+
+
+def scaled_centres(domain: Domain, centres: npt.ArrayLike) -> Array:
+    """Check centres in the table's own units, and scale them."""
+    given = np.asarray(centres, dtype=np.float64)
+    if given.ndim != 2 or given.shape[1] != domain.n_columns or not given.size:
+        raise InvalidInput(
+            f"centres have shape {given.shape}; points of {domain.n_columns} columns are wanted"
+        )
+    if not np.isfinite(given).all():
+        raise InvalidInput("centres have missing or infinite coordinates")
+    half = domain.bounds.half_width
+    return np.asarray((given - domain.bounds.middle) / np.where(half > 0, half, 1.0))
+
+
+def guarantee_of(unit: Unit, told: Sequence[tuple[bool, Budget]], alone: dict[str, str]) -> dict[str, str]:
+    """Return the guarantee of coresets together.
+
+    Parameters
+    ----------
+    unit : Unit
+        Whose rows, and which neighbours.
+    told : sequence of (bool, Budget)
+        Whether each is private, and its budget.
+    alone : dict
+        What the first of them guarantees by itself.
+    """
+    if len(told) == 1:
+        return alone
+    if not all(private for private, _ in told):
         return {"any": "not private: no guarantee"}
-    budgets = [part.transcript.budget for part in parts]
-    unit = first.domain.unit
+    budgets = [budget for _, budget in told]
     if not all(isinstance(budget, Pure | Approx) for budget in budgets):
         return {"each table": "; ".join(budget.describe() for budget in budgets)}
     epsilons = [b.epsilon for b in budgets if isinstance(b, Pure | Approx)]

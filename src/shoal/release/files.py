@@ -7,7 +7,7 @@ import io
 import math
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,16 +16,17 @@ from shoal.domain import Domain
 from shoal.errors import InvalidRelease
 from shoal.queries import Transcript
 from shoal.queries.gate.codec import Arrays, from_plain, plain
-from shoal.release.certificate import NOISE_ALONE, Certificate
+from shoal.release.certificate import Certificate
 from shoal.release.folder import FORMAT, dumps, loads
 from shoal.release.geojson import to_geojson
-from shoal.release.trust import Intervals
+from shoal.release.intervals import Intervals, TotalIntervals
 
 if TYPE_CHECKING:
     from shoal.release.release import Release
 
 SUMMARY, ARRAYS, TABLE, MAP = "release.json", "release.npz", "centres.csv", "centres.geojson"
 SYNOPSIS, CORESET, STEP = "synopsis.json", "coreset.json", "step.json"  # instead of the summary
+ZONES = "zones.json"  # likewise, beside a summary for each zone
 TRANSCRIPT, CERTIFICATE, TEXT = "transcript.json", "certificate.json", "certificate.txt"
 NAMES = (SUMMARY, ARRAYS, TABLE, MAP, TRANSCRIPT, CERTIFICATE, TEXT)
 
@@ -48,8 +49,8 @@ def to_files(release: Release) -> dict[str, bytes]:
     """
     stored: Arrays = {}
     transcript = plain(release.transcript, stored)
-    rows = _rows(release)
-    points = to_geojson(release.domain, release.centres, rows, NOISE_ALONE)
+    rows = group_rows(release)
+    points = to_geojson(release.domain, release.centres, rows, release.stated_on(release.certificate).errors)
     texts = {
         SUMMARY: dumps(_summary(release)),
         TABLE: to_csv(rows),
@@ -89,6 +90,7 @@ def from_files(files: Mapping[str, bytes]) -> dict[str, Any]:
         "centre_sd": _array(arrays, "centre_sd", (k, d)),
         "size_sd": float(_array(arrays, "size_sd", ())),
         "intervals": Intervals(level=float(_array(arrays, "level", ())), **ends),
+        "totals": _totals(arrays, k, d),
         "merged_into": _merged(arrays, k),
         "certificate": Certificate.from_dict(certificate),
         "transcript": from_plain(Transcript, loads(files[TRANSCRIPT], TRANSCRIPT), arrays),
@@ -119,6 +121,17 @@ def _array(arrays: Arrays, name: str, shape: tuple[int, ...], kind: type = np.fl
     return found
 
 
+def _totals(arrays: Arrays, k: int, d: int) -> TotalIntervals | None:
+    """Return total intervals, where they were saved too."""
+    if "total_refits" not in arrays:
+        return None
+    shapes = {"centre_low": (k, d), "centre_high": (k, d), "size_low": (k,), "size_high": (k,)}
+    shapes |= {"centre_sd": (k, d), "size_sd": (k,), "changed": (k,)}
+    found = {name: _array(arrays, f"total_{name}", shape) for name, shape in shapes.items()}
+    refits = int(_array(arrays, "total_refits", (), np.int64))
+    return TotalIntervals(level=float(_array(arrays, "level", ())), refits=refits, **found)
+
+
 def _merged(arrays: Arrays, k: int) -> Any:
     found = _array(arrays, "merged_into", (k,), np.int64)
     inside = ((found >= 0) & (found <= np.arange(k))).all()
@@ -140,7 +153,15 @@ def _arrays(release: Release) -> Arrays:
         "size_low": known.size_low,
         "size_high": known.size_high,
         "merged_into": release.merged_into,
+        **_total_arrays(release.totals),
     }
+
+
+def _total_arrays(totals: TotalIntervals | None) -> Arrays:
+    if totals is None:
+        return {}
+    names = ("centre_low", "centre_high", "size_low", "size_high", "centre_sd", "size_sd", "changed")
+    return {**{f"total_{n}": getattr(totals, n) for n in names}, "total_refits": np.array(totals.refits)}
 
 
 def write_npz(arrays: Arrays) -> bytes:
@@ -166,12 +187,13 @@ def _summary(release: Release) -> dict[str, Any]:
             "size_noise_low": _number(known.size_low[i]),
             "size_noise_high": _number(known.size_high[i]),
             "merged_into": int(release.merged_into[i]),
+            **_total_of(release, i),
         }
         for i in range(len(release.sizes))
     ]
     return {
         "format": FORMAT,
-        "note": _NOTE,
+        "note": _NOTE if release.totals is None else f"{_NOTE} {release.totals.describe()}.",
         "columns": list(release.names),
         "level": known.level,
         "clusters": clusters,
@@ -180,37 +202,62 @@ def _summary(release: Release) -> dict[str, Any]:
     }
 
 
-def _rows(release: Release) -> list[dict[str, Any]]:
-    """Return one flat row a cluster: centre, size, then the errors of each."""
-    known, names = release.intervals, _distinct([*release.names, "size"])
+def _total_of(release: Release, i: int) -> dict[str, Any]:
+    known = release.totals
+    if known is None:
+        return {}
+    return {
+        "centre_total_sd": _finite(known.centre_sd[i]),
+        "centre_total_low": _finite(known.centre_low[i]),
+        "centre_total_high": _finite(known.centre_high[i]),
+        "size_total_sd": _number(known.size_sd[i]),
+        "size_total_low": _number(known.size_low[i]),
+        "size_total_high": _number(known.size_high[i]),
+        "stable": bool(known.stable[i]) if known.known else None,
+        "changed": _number(known.changed[i]),
+    }
+
+
+def group_rows(release: Release, taken: Collection[str] = ()) -> list[dict[str, Any]]:
+    """Return one flat row a cluster: centre, size, then the errors of each; some names may be taken."""
+    known, names = release.intervals, _distinct([*release.names, "size"], taken)
     rows = []
     for i, centre in enumerate(release.centres):
         values = [*centre, release.sizes[i]]
-        spread = [*release.centre_sd[i], release.size_sd]
+        spread = [*release.centre_sd[i], release.size_sds[i]]
         low = [*known.centre_low[i], known.size_low[i]]
         high = [*known.centre_high[i], known.size_high[i]]
         row: dict[str, Any] = {"cluster": i}
         row.update((name, _number(value)) for name, value in zip(names, values, strict=True))
         for name, *three in zip(names, spread, low, high, strict=True):
             row.update(zip(_stated(name), map(_number, three), strict=True))
-        rows.append({**row, "merged_into": int(release.merged_into[i])})
+        row["merged_into"] = int(release.merged_into[i])
+        if (total := release.totals) is not None:
+            spread = [*total.centre_sd[i], total.size_sd[i]]
+            low = [*total.centre_low[i], total.size_low[i]]
+            high = [*total.centre_high[i], total.size_high[i]]
+            for name, *three in zip(names, spread, low, high, strict=True):
+                row.update(zip(_stated(name, "total"), map(_number, three), strict=True))
+            row["stable"] = bool(total.stable[i]) if total.known else None
+            row["changed"] = _number(total.changed[i])
+        rows.append(row)
     return rows
 
 
-def _distinct(names: list[str]) -> list[str]:
+def _distinct(names: list[str], more: Collection[str]) -> list[str]:
     # A column of the table may be called "cluster", "size" or "size_noise_sd" too.
-    taken, result = {"cluster", "merged_into"}, []
+    taken, result = {"cluster", "merged_into", "stable", "changed", *more}, []
     for name in names:
-        while {name, *_stated(name)} & taken:
+        while (mine := {name, *_stated(name), *_stated(name, "total")}) & taken:
             name += "_"
-        taken |= {name, *_stated(name)}
+        taken |= mine
         result.append(name)
     return result
 
 
-def _stated(name: str) -> tuple[str, str, str]:
-    # Named for what they are: not how far another fit would be, but the noise of the last answer.
-    return f"{name}_noise_sd", f"{name}_noise_low", f"{name}_noise_high"
+def _stated(name: str, what: str = "noise") -> tuple[str, str, str]:
+    # Named for what they are: not how far another fit would be, but the noise of the last answer, or "total".
+    return f"{name}_{what}_sd", f"{name}_{what}_low", f"{name}_{what}_high"
 
 
 def to_csv(rows: list[dict[str, Any]]) -> str:

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 
 from shoal.errors import InvalidRelease
-from shoal.release.files import ARRAYS, CORESET, STEP, SUMMARY, SYNOPSIS, TABLE, read_npz, write_npz
+from shoal.release.files import ARRAYS, CORESET, STEP, SUMMARY, SYNOPSIS, TABLE, ZONES, read_npz, write_npz
 from shoal.release.folder import FORMAT, dumps, loads, read_folder
 
 Files = dict[str, bytes]
 
-# The file that says what a release is: groups, a synopsis, a coreset or a step.
-_SUMMARIES = (SUMMARY, SYNOPSIS, CORESET, STEP)
+# The file that says what a release is: groups, a synopsis, a coreset, a step or zones.
+_SUMMARIES = (SUMMARY, SYNOPSIS, CORESET, STEP, ZONES)
 
 # What a certificate of an older format does not state; `verify` does not ask it to.
 NOT_STATED: dict[int, tuple[str, ...]] = {

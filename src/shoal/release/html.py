@@ -100,6 +100,7 @@ def certificate_page(certificate: Certificate, about: About) -> str:
         ("Guarantee", f"{first[1]} ({_relation(first[0])})"),
         *(("", f"{text} ({_relation(relation)})") for relation, text in others),
         ("Who is protected", certificate.unit),
+        *_named("By zone", certificate.zone_lines()),
         ("Which rows", certificate.covers),
         ("Adds up", certificate.composition),
         *(("", f"{name}: {text}") for name, text in certificate.ledger_lines()),
@@ -193,7 +194,11 @@ def _named(name: str, texts: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def _relation(name: str) -> str:
-    words = {"add-remove": "whether somebody is in the table", "replace": "what somebody's rows say"}
+    words = {
+        "add-remove": "whether somebody is in the table",
+        "replace": "what somebody's rows say",
+        "between zones": "a row that moves from one to another",
+    }
     return f"{name}: {words[name]}" if name in words else name
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -35,6 +35,26 @@ def cells_of(release: HasCentres) -> tuple[Voronoi, Domain]:
         release.domain, missing="centre", max_weight=None
     )  # a row to be labelled is never dropped
     return Voronoi(domain.encode(list(release.centres.T)).columns.T.astype(np.float64)), domain
+
+
+def label_by_zone(parts: Sequence[HasCentres], X: Any) -> Iterator[npt.NDArray[np.int32]]:
+    """Yield the nearest centre of each row among those of its own zone, a chunk of rows at a time.
+
+    Parameters
+    ----------
+    parts : sequence of Release
+        Whose centres: one for each zone, in order. They are numbered through.
+    X : array-like, data frame, path or FileTable
+        The data holder's own rows; the labels are not for release.
+    """
+    cells = [cells_of(part) for part in parts]
+    first = np.cumsum([0, *(len(part.centres) for part in parts)])
+    for own in open_like(X, parts[0].domain.schema).by_zone([domain for _, domain in cells]):
+        labels = np.zeros(sum(len(rows) for rows, _ in own), dtype=np.int32)
+        for number, (rows, chunk) in enumerate(own):
+            voronoi, domain = cells[number]
+            labels[rows] = first[number] + voronoi.assign(chunk.columns, domain.metric)
+        yield labels
 
 
 def label(release: HasCentres, X: Any) -> Iterator[npt.NDArray[np.int32]]:

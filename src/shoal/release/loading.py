@@ -8,11 +8,13 @@ from typing import Any, TypeAlias
 
 from shoal.algorithms import PIPELINE_STEPS, PROFILES, REGISTRY, SYNOPSES, AlgorithmInfo
 from shoal.release.coreset import CoresetRelease, coreset_files, coreset_from_files
-from shoal.release.files import CORESET, STEP, SYNOPSIS, from_files, to_files
+from shoal.release.files import CORESET, STEP, SYNOPSIS, ZONES, from_files, to_files
 from shoal.release.formats import read_release
 from shoal.release.release import Release
 from shoal.release.step import StepRelease, step_files, step_from_files
 from shoal.release.synopsis import SynopsisRelease, synopsis_files, synopsis_from_files
+from shoal.release.zone_files import zoned_files, zoned_from_files
+from shoal.release.zoned import ZonedRelease
 
 AnyRelease: TypeAlias = Release | SynopsisRelease | CoresetRelease | StepRelease
 
@@ -30,6 +32,8 @@ def load(folder: str | os.PathLike[str]) -> AnyRelease:
 
 def released(files: Mapping[str, bytes]) -> AnyRelease:
     """Read a release of any kind from its files, which are of today's format."""
+    if ZONES in files:
+        return zoned_from_files(files)
     if SYNOPSIS in files:
         return synopsis_from_files(files)
     if CORESET in files:
@@ -39,6 +43,8 @@ def released(files: Mapping[str, bytes]) -> AnyRelease:
 
 def written(release: AnyRelease) -> dict[str, bytes]:
     """Return the content of every file of a release of any kind, by name."""
+    if isinstance(release, ZonedRelease):
+        return zoned_files(release)
     if isinstance(release, SynopsisRelease):
         return synopsis_files(release)
     if isinstance(release, CoresetRelease):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any, Literal, cast, overload
 
 import numpy as np
 
@@ -16,9 +17,41 @@ from shoal.release.certificate import NOISE_ALONE, Certificate, column_names
 from shoal.release.files import from_files, to_files
 from shoal.release.folder import write_folder
 from shoal.release.formats import read_release
+from shoal.release.intervals import Intervals, TotalIntervals, share_kept
 from shoal.release.labels import label
 from shoal.release.told import Told, told
-from shoal.release.trust import Doubt, Intervals, doubts, intervals_of
+from shoal.release.totals import total_intervals
+from shoal.release.trust import Doubt, doubts, intervals_of
+
+
+class ReleasedIntervals(Intervals):
+    """The intervals of a release: as they are, those of the last answer's noise; called, total ones too.
+
+    Whose they are is no field: a release is hashed and written field by field, and would never end.
+    """
+
+    @classmethod
+    def of(cls, stated: Intervals, release: Release) -> ReleasedIntervals:
+        """Return intervals that know whose they are."""
+        found = cls(**{field.name: getattr(stated, field.name) for field in fields(Intervals)})
+        object.__setattr__(found, "_release", release)
+        return found
+
+    @overload
+    def __call__(self, *, total: Literal[True]) -> TotalIntervals: ...
+    @overload
+    def __call__(self, *, total: bool = False) -> Intervals: ...
+    def __call__(self, *, total: bool = False) -> Intervals:
+        """Return the intervals of the last answer's noise, or of all that noise does to a fit.
+
+        Parameters
+        ----------
+        total : bool
+            Whether those of another fit of the same table are wanted. They are computed from the transcript
+            alone, in about the time of some fits, once.
+        """
+        owner: Release = self.__dict__["_release"]
+        return owner._total if total else self
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -37,7 +70,8 @@ class Release:
     size_sd : float
         Noise of the last answer, for this grouping: the standard deviation of a size.
     intervals : Intervals
-        95 % intervals from the same noise, for this grouping.
+        95 % intervals from the same noise, for this grouping. ``intervals(total=True)`` are those of another
+        fit of the same table, a :class:`TotalIntervals`: computed from the transcript, which costs nothing.
     merged_into : ndarray of int64, shape (n_clusters,)
         The row that each row is one with: itself, or the first of those that noise could not tell apart,
         which have the same centre. Their sizes add up.
@@ -47,6 +81,8 @@ class Release:
         Every question and noisy answer.
     domain : Domain
         Column names, bounds, scaling, missing cells and unit that the centres belong to.
+    totals : TotalIntervals, optional
+        Total intervals, where they are to be saved too: see :meth:`with_totals`.
 
     Examples
     --------
@@ -64,11 +100,15 @@ class Release:
     sizes: Array
     centre_sd: Array
     size_sd: float
-    intervals: Intervals
+    intervals: ReleasedIntervals
     merged_into: Integers
     certificate: Certificate
     transcript: Transcript
     domain: Domain
+    totals: TotalIntervals | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "intervals", ReleasedIntervals.of(self.intervals, self))
 
     @classmethod
     def of(cls, clustering: Clustering, certificate: Certificate, transcript: Transcript) -> Release:
@@ -93,7 +133,7 @@ class Release:
             sizes=clustering.sizes,
             centre_sd=np.where(known | (half == 0), centre_sd, np.inf),
             size_sd=clustering.size_sd,
-            intervals=intervals_of(clustering, transcript),
+            intervals=cast("ReleasedIntervals", intervals_of(clustering, transcript)),
             merged_into=np.arange(len(clustering.sizes)) if merged is None else merged,
             certificate=certificate,
             transcript=transcript,
@@ -109,12 +149,30 @@ class Release:
         certificate : Certificate
             As it was issued from the transcript.
         """
-        return replace(certificate, errors=NOISE_ALONE, doubts=tuple(doubt.text for doubt in self.doubts))
+        errors = NOISE_ALONE if self.totals is None else f"{NOISE_ALONE}. {self.totals.describe()}"
+        return replace(certificate, errors=errors, doubts=tuple(doubt.text for doubt in self.doubts))
+
+    @cached_property
+    def _total(self) -> TotalIntervals:
+        return total_intervals(self) if self.totals is None else self.totals
+
+    def with_totals(self) -> Release:
+        """Return the release with total intervals beside those of the noise: saved, it has them in its files.
+
+        `verify` computes them again.
+        """
+        found = replace(self, totals=self._total)
+        return replace(found, certificate=found.stated_on(self.certificate))
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:
         """What the groups themselves give reason to doubt; the certificate says it too."""
         return doubts(self.centres, self.sizes, self.size_sd, self.merged_into, self.domain)
+
+    @property
+    def size_sds(self) -> Array:
+        """The standard deviation of the noise of each size."""
+        return np.full(len(self.sizes), self.size_sd)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -165,7 +223,8 @@ class Release:
         Parameters
         ----------
         **how
-            As for :func:`shoal.release.plotting.plot_groups`: `title`, and `columns` to choose.
+            As for :func:`shoal.release.plotting.plot_groups`: `title`, `columns` to choose, and `total` to
+            draw where other fits would put the centres.
 
         Returns
         -------
@@ -176,10 +235,22 @@ class Release:
 
         return plot_groups(self, **how)
 
-    def told(self) -> Told:
-        """Return the groups as a person reads them: rounded to their errors, times as dates."""
-        errors = self.centre_sd, self.sizes, self.size_sd, self.merged_into
-        return told(self.domain, self.centres, *errors)
+    def told(self, *, total: bool = False) -> Told:
+        """Return the groups as a person reads them: rounded to their errors, times as dates.
+
+        Parameters
+        ----------
+        total : bool
+            Whether errors are total ones. Where these are known, a column says which groups are stable.
+        """
+        if not total or not self._total.known:
+            return told(self.domain, self.centres, self.centre_sd, self.sizes, self.size_sd, self.merged_into)
+        known = self._total
+        header, lines = told(
+            self.domain, self.centres, known.centre_sd, self.sizes, known.size_sd, self.merged_into
+        )
+        stable = [share_kept(share) for share in known.changed]
+        return Told([*header, "stable"], [[*a, b] for a, b in zip(lines, stable, strict=True)])
 
     def _repr_html_(self) -> str:
         from shoal.release.html import release_html

@@ -67,7 +67,7 @@ def told(
     centres: Array,
     centre_sd: Array,
     sizes: Array,
-    size_sd: float,
+    size_sd: float | Array,
     merged_into: Any = None,
 ) -> Told:
     """Return groups as they are shown to people.
@@ -81,8 +81,8 @@ def told(
         where none is stated.
     sizes : ndarray of shape (n_clusters,)
         Noisy sizes.
-    size_sd : float
-        The standard deviation of a size.
+    size_sd : float or ndarray of shape (n_clusters,)
+        The standard deviation of a size, or of each.
     merged_into : ndarray of int, optional
         The first of the groups that each is one with.
     """
@@ -92,7 +92,8 @@ def told(
     for i, size in enumerate(sizes):
         other = i if merged_into is None else int(merged_into[i])
         number = f"{i}" if other == i else f"{i} = {other}"
-        lines.append([number, *(cells[i] for cells in columns.values()), size_with_error(size, size_sd)])
+        error = float(np.broadcast_to(size_sd, len(sizes))[i])
+        lines.append([number, *(cells[i] for cells in columns.values()), size_with_error(size, error)])
     return Told(header, lines)
 
 

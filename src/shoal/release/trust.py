@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple, Protocol
 
@@ -31,6 +30,7 @@ from shoal.postprocess.evidence import STANDS_OUT
 from shoal.queries import ReplayCurator, Transcript
 from shoal.queries.questions.answers import NoisyRatios
 from shoal.release.certificate import column_names
+from shoal.release.intervals import Intervals
 
 # Probability that an interval holds its true value.
 LEVEL = 0.95
@@ -131,32 +131,6 @@ def ratio_interval(
         return high if side > 0 else low
 
     return end(-1), end(+1)
-
-
-@dataclass(frozen=True, eq=False)
-class Intervals:
-    """Where the noise-free centres and sizes lie with the given probability, *given the assignment*.
-
-    The groups are those of the last question: the rows nearest to each of its public centres. A centre's
-    interval is for the mean of just these rows, as clipped to the bounds, and a size's for their number.
-    They tell what the privacy noise has done, and no more: not how the groups would change with other
-    starting centres, nor with another sample of rows. Each interval holds by itself, not all at once.
-
-    Parameters
-    ----------
-    level : float
-        The probability that an interval holds its true value.
-    centre_low, centre_high : ndarray of shape (n_clusters, n_columns)
-        Ends for every coordinate; infinite where a centre rests on no rows.
-    size_low, size_high : ndarray of shape (n_clusters,)
-        Ends for every size, not below 0.
-    """
-
-    level: float
-    centre_low: Array
-    centre_high: Array
-    size_low: Array
-    size_high: Array
 
 
 def intervals_of(clustering: Clustering, transcript: Transcript) -> Intervals:

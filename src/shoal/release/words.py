@@ -47,8 +47,8 @@ def risk_sentence(budget: Budget) -> str:
     else:
         epsilon, tail = float(budget.amount), ""
     sure = 100 / (1 + math.exp(-epsilon))
-    shown = f"{sure:.0f} %" if sure < 99 else "almost certain" if sure > 99.9 else f"{sure:.1f} %"
+    shown = f"{sure:.0f} %" if sure < 99 else "practically" if sure > 99.9 else f"{sure:.1f} %"
     return (
         f"{privacy_level(epsilon)}: somebody who gives even odds that a certain person is in the table "
-        f"can be at most {shown} sure after seeing the release{tail}"
+        f"can be {'' if shown == 'practically' else 'at most '}{shown} sure after seeing the release{tail}"
     )

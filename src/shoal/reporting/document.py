@@ -20,6 +20,17 @@ class Heading:
     text: str
     level: int = 2
 
+    @property
+    def anchor(self) -> str:
+        """What a link to it is called, in HTML as in Markdown.
+
+        Examples
+        --------
+        >>> Heading("Su et al. 2016, figure 1").anchor
+        'su-et-al-2016-figure-1'
+        """
+        return re.sub(r"[^\w -]", "", self.text.lower()).strip().replace(" ", "-")
+
 
 @dataclass(frozen=True)
 class Text:
@@ -185,7 +196,9 @@ code { background: #f3f3f3; padding: .1em .3em; border-radius: 3px; font-size: .
 _VERDICTS = {
     "holds": "holds",
     "does not hold": "fails",
-    "not testable here": "open",
+    "in part": "open",
+    "depends on what the paper leaves open": "open",
+    "not run": "open",
     "not detected": "holds",
     "caught": "holds",
     "leaks": "fails",
@@ -207,7 +220,7 @@ def page(blocks: Sequence[Block]) -> str:
 def _html(block: Block) -> str:
     match block:
         case Heading():
-            return f"<h{block.level}>{_inline(block.text)}</h{block.level}>"
+            return f'<h{block.level} id="{block.anchor}">{_inline(block.text)}</h{block.level}>'
         case Text():
             return f"<p>{_inline(block.text)}</p>"
         case Bullets():
@@ -240,6 +253,7 @@ def _td(cell: Cell) -> str:
 def _inline(text: str) -> str:
     safe = html.escape(text, quote=False)
     safe = re.sub(r"`([^`]+)`", r"<code>\1</code>", safe)
+    safe = re.sub(r"\[([^\]]+)\]\((#[\w-]+)\)", r'<a href="\2">\1</a>', safe)  # within the page alone
     return re.sub(r"\*\*([^*]+)\*\*", r"<strong>\1</strong>", safe)
 
 

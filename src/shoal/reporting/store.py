@@ -1,7 +1,8 @@
-"""Results on disk: a file of JSON lines. Nothing that was measured is ever thrown away."""
+"""Results on disk: a file of JSON lines, and what was packed of it. Nothing measured is ever thrown away."""
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 from collections.abc import Iterable
@@ -12,7 +13,7 @@ Record: TypeAlias = dict[str, Any]
 
 
 class Store:
-    """A file of results.
+    """A file of results; what is packed is in the ``.jsonl.gz`` beside it.
 
     Parameters
     ----------
@@ -28,7 +29,7 @@ class Store:
     """
 
     def __init__(self, path: Path, facts: Iterable[str] = ("id", "table", "algorithm")) -> None:
-        self.path = path
+        self.path, self.packed = path, path.with_name(path.name + ".gz")
         self.facts = frozenset(facts)
         self.complaint = ""
 
@@ -38,8 +39,9 @@ class Store:
         A file with lines that cannot be read, as a crash leaves them, is set aside as ``.damaged`` and its
         good lines are kept.
         """
+        before = [json.loads(line) for line in self._unpacked()]
         if not self.path.exists():
-            return []
+            return before
         lines = self.path.read_bytes().split(b"\n")
         parsed = [self._parse(line) for line in lines if line.strip()]
         good = [record for record in parsed if record is not None]
@@ -53,7 +55,7 @@ class Store:
             )
         elif lines[-1].strip():  # whole, but without its newline: the next result must not join it
             self._rewrite(good)
-        return good
+        return before + good
 
     def append(self, record: Record) -> None:
         """Add a result; it is on disk when this returns."""
@@ -63,13 +65,26 @@ class Store:
             file.flush()
             os.fsync(file.fileno())
 
+    def pack(self) -> None:
+        """Put all lines into the packed file."""
+        if records := self.read():
+            # Without a time in it: the same results are the same file.
+            part = self.packed.with_name(self.packed.name + ".part")
+            part.write_bytes(gzip.compress(b"".join(map(_line, records)), mtime=0))
+            part.replace(self.packed)
+            self.path.unlink(missing_ok=True)
+
     def retire(self, keep: Iterable[Record] = ()) -> None:
-        """Put the file out of the way, to begin anew, or with some of its results."""
-        if self.path.exists():
-            kept = list(keep)
-            self.path.replace(_free(self.path.with_name(self.path.name + ".previous")))
-            if kept:
-                self._rewrite(kept)
+        """Put both files out of the way, to begin anew, or with some of their results."""
+        kept = list(keep)
+        for file in (self.path, self.packed):
+            if file.exists():
+                file.replace(_free(file.with_name(file.name + ".previous")))
+        if kept:
+            self._rewrite(kept)
+
+    def _unpacked(self) -> list[bytes]:
+        return gzip.decompress(self.packed.read_bytes()).splitlines() if self.packed.is_file() else []
 
     def _parse(self, line: bytes) -> Record | None:
         try:

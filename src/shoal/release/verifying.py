@@ -18,10 +18,11 @@ from shoal.release.checks import (
     check_charges,
     check_copies,
     check_errors,
+    check_totals,
     replay,
 )
 from shoal.release.coreset import CoresetRelease
-from shoal.release.files import CORESET, NAMES, STEP, SYNOPSIS
+from shoal.release.files import CORESET, NAMES, STEP, SYNOPSIS, ZONES
 from shoal.release.folder import (
     MANIFEST,
     SIGNATURE,
@@ -35,6 +36,7 @@ from shoal.release.formats import format_of, upgraded
 from shoal.release.loading import AnyRelease, released
 from shoal.release.release import Release
 from shoal.release.signing import check_signature
+from shoal.release.zoned import ZonedRelease
 
 NOTE = (
     "This shows integrity, not authorship: the files are whole and fit together, but anyone can write files "
@@ -170,7 +172,7 @@ def _checks(folder: Path) -> Iterator[Check]:
     if hashes is not None:
         yield _try("listing", check_listing, folder, hashes)[0]
     files: dict[str, bytes] = {}
-    for name in hashes or (n for n in (*NAMES, SYNOPSIS, CORESET, STEP) if (folder / n).is_file()):
+    for name in hashes or (n for n in (*NAMES, SYNOPSIS, CORESET, STEP, ZONES) if (folder / n).is_file()):
         check, data = _try(f"file {name}", read_file, folder, name)
         if data is not None:
             files[name] = data
@@ -182,19 +184,23 @@ def _checks(folder: Path) -> Iterator[Check]:
     if release is None:
         return
     yield _try("copies", check_copies, release, files, written)[0]
-    parts = release.parts if isinstance(release, CoresetRelease) else (release,)
+    zoned = isinstance(release, ZonedRelease)
+    parts = release.parts if isinstance(release, CoresetRelease | ZonedRelease) else (release,)
     for i, part in enumerate(parts):
-        of = f" of table {i}" if len(parts) > 1 else ""
+        of = f" of {'zone' if zoned else 'table'} {i}" if len(parts) > 1 else ""
         yield _try(f"charges{of}", check_charges, part.transcript)[0]
         yield _try(f"budget{of}", check_budget, part.transcript)[0]
         yield _try(f"answers{of}", check_answers, part.transcript)[0]
         # All but groups are read by running their algorithm again: there is nothing left to compare.
         again = None
         if isinstance(part, Release):
-            check, again = _try("replay", replay, part)
+            counted = isinstance(release, ZonedRelease) and release.shared is not None
+            check, again = _try(f"replay{of}", replay, part, counted)
             yield check
         if again is not None:
-            yield _try("errors", check_errors, part, again)[0]
+            yield _try(f"errors{of}", check_errors, part, again)[0]
+            if part.totals is not None:
+                yield _try(f"totals{of}", check_totals, part)[0]
         yield _try(f"certificate{of}", check_certificate, part, written)[0]
 
 
@@ -215,7 +221,8 @@ def _try(name: str, check: Callable[..., Any], *given: Any) -> tuple[Check, Any]
         return Check(name, False, str(error)), None
     except Exception as error:
         return Check(name, False, f"{type(error).__name__}: {error}"), None
-    return Check(name, True, found if isinstance(found, str) else _FOUND.get(name, "read")), found
+    said = _FOUND.get(name.split(" of ")[0], "read")
+    return Check(name, True, found if isinstance(found, str) else said), found
 
 
 _FOUND = {
