@@ -1,0 +1,160 @@
+"""The steps of the work, in a real browser: open, explore, zones; and what goes wrong on the way."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from browsing import BOUNDS, Running, findings
+
+from needs import needs
+from shoal.studio.workshop import Study
+
+pytestmark = [needs("chromium"), pytest.mark.slow]
+
+
+def test_a_file_is_opened_and_declared_and_its_look_has_a_price(page, studio: Running):
+    page.get_by_label("Path of a file").fill(str(studio.table))
+    page.get_by_role("button", name="Open", exact=True).click()
+    page.wait_for_url("**/open")
+    id = re.search(r"studies/(\w+)/open", page.url)[1]
+    for name in BOUNDS:
+        page.get_by_role("checkbox", name=name).click()
+        page.get_by_label(f"Lowest {name}").wait_for()
+    for name, (low, high) in BOUNDS.items():
+        page.get_by_label(f"Lowest {name}").fill(str(low))
+        page.get_by_label(f"Highest {name}").fill(str(high))
+    page.get_by_label("Data set of the ledger").click()
+    page.get_by_role("option", name="a new budget").click()
+    page.get_by_label("Name of the data set").fill("by-hand")
+    page.get_by_label("Total epsilon").fill("1.5")
+    page.get_by_role("button", name="Save and explore").click()
+    page.wait_for_url("**/explore")
+    page.get_by_role("button", name="Pay ε 0.1").wait_for()
+    draft = studio.studio.study(id).draft
+    assert draft.columns == ("lon", "lat")
+    assert {name: tuple(ends) for name, ends in draft.bounds.items()} == BOUNDS
+    assert studio.studio.budget("by-hand").total == 1.5
+    assert studio.studio.budget("by-hand").spent == 0  # a price was shown, and nothing else
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [("/nowhere/trips.parquet", "nowhere"), ("", "no path is given"), (__file__, ".py")],
+    ids=["missing", "none", "not a table"],
+)
+def test_a_bad_path_is_told_and_opens_nothing(page, studio: Running, path: str, said: str):
+    before = len(studio.studio.studies())
+    page.get_by_label("Path of a file").fill(path)
+    page.get_by_role("button", name="Open", exact=True).click()
+    page.locator(".q-notification", has_text=said).wait_for()
+    assert len(studio.studio.studies()) == before
+
+
+def test_a_file_is_sent_and_a_broken_one_is_not_kept(page, studio: Running):
+    box = page.locator(".drop input[type=file]")
+    box.set_input_files({"name": "broken.parquet", "mimeType": "", "buffer": b"not a table"})
+    page.locator(".q-notification").wait_for()
+    assert not [study for study in studio.studio.studies() if study.source.kind == "upload"]
+    assert not [left for left in (studio.home / "uploads").rglob("*") if left.is_file()]
+    box.set_input_files(studio.table)
+    page.wait_for_url("**/open")
+    page.get_by_role("checkbox", name="tip").wait_for()
+    assert studio.studio.studies()[0].source.kind == "upload"
+
+
+def test_the_first_line_of_a_file_without_names_is_never_read(page, studio: Running):
+    secret = studio.home.parent / "secret.csv"
+    secret.write_text("10.7123,59.9123\n10.8,59.95\n")
+    page.get_by_label("Path of a file").fill(str(secret))
+    page.get_by_role("checkbox", name="A text file begins with a line of names").click()
+    page.get_by_label("Names of all its columns").fill("lon, lat")
+    page.get_by_role("button", name="Open", exact=True).click()
+    page.wait_for_url("**/open")
+    page.get_by_role("checkbox", name="lat").wait_for()
+    assert "10.7123" not in page.content()
+    draft = studio.studio.studies()[0].draft
+    assert (draft.header, draft.columns) == (False, ("lon", "lat"))
+
+
+def test_explore_answers_the_slider_and_shows_red_only_when_told(page, studio: Running, prepared: Study):
+    page.goto(f"{studio.origin}/studies/{prepared.id}/explore")
+    page.locator("[data-drawn]").wait_for()
+    west, south, east, north = map(float, page.locator(".map").get_attribute("data-box").split(","))
+    (left, right), (low, high) = BOUNDS["lon"], BOUNDS["lat"]
+    assert west < left < right < east  # the declared bounds are in sight,
+    assert south < low < high < north
+    assert (north - south) < 3 * (high - low) or (east - west) < 3 * (right - left)  # and little else
+
+    slider = page.get_by_role("slider", name="Privacy level")
+    slider.focus()
+    page.keyboard.press("Home")
+    page.locator(".dial-word", has_text="strongest").wait_for()
+    assert slider.get_attribute("aria-valuetext") == "strongest, epsilon 0.05"
+    # Of all that was released, the look of 0.1 among it, and not of this level alone.
+    assert "at most 54" in page.locator(".risk").inner_text()
+    wide = page.locator(".sizes tbody tr").all_inner_texts()
+    page.keyboard.press("End")
+    page.locator(".dial-word", has_text="very weak").wait_for()
+    assert page.locator(".sizes tbody tr").all_inner_texts() != wide
+    assert "The ledger does not hold this level" in page.locator(".risk").inner_text()  # 8, of 4.9
+    page.locator(".sum", has_text="very weak").wait_for()  # the line that sums up follows,
+    page.locator(".code-card summary").click()
+    page.locator(".code pre", has_text="--epsilon 8").wait_for()  # and so does the code
+    assert prepared.chosen.name == "very weak"
+
+    # Layers: what is drawn changes.
+    canvas = page.locator(".leaflet-points-pane canvas")
+    full = canvas.evaluate("c => c.toDataURL()")
+    page.get_by_role("checkbox", name="points").uncheck()
+    assert canvas.evaluate("c => c.toDataURL()") != full
+    page.get_by_role("checkbox", name="points").check()
+    page.get_by_text("Scatter", exact=True).click()
+    page.locator(".plot canvas").first.wait_for()
+    page.get_by_text("Map", exact=True).click()
+
+    # Red is off at first; asked for, it is recorded before it is drawn.
+    switch = page.get_by_role("switch")
+    assert switch.get_attribute("aria-checked") == "false"
+    assert page.locator(".red-cross").count() == 0
+    assert not studio.studio.budget(prepared.draft.dataset).notes
+    switch.click()
+    page.get_by_role("button", name="Do not look").click()
+    assert not studio.studio.budget(prepared.draft.dataset).notes
+    page.wait_for_timeout(500)
+    switch.click()
+    page.get_by_role("button", name="Look, and record it").click()
+    page.locator(".red-cross").first.wait_for()
+    assert page.locator(".ribbon").inner_text().endswith("not for release.")
+    assert any(
+        "looked at the real rows" in said for said in studio.studio.budget(prepared.draft.dataset).notes
+    )
+    # A level tried on the real rows is under the same switch, and goes with it.
+    page.get_by_role("button", name="Try this level on the real rows").click()
+    page.locator(".red-ring").first.wait_for()
+    scene = page.request.get(f"{studio.origin}/studies/{prepared.id}/scene.json").json()
+    assert not {"red", "preview"} & set(scene)  # red comes by the socket alone, to this page
+    assert not findings(page, "red")
+    switch.click()
+    page.locator(".red-ring").first.wait_for(state="detached")
+    assert page.locator(".red-cross").count() == 0
+
+
+def test_zones_are_drawn_named_and_saved(page, studio: Running):
+    study = studio.study()
+    page.goto(f"{studio.origin}/studies/{study.id}/zones")
+    page.locator("[data-drawn]").wait_for()
+    page.get_by_role("link", name="Draw a rectangle").click()
+    box = page.locator(".map").bounding_box()
+    page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 0.4 * box["height"])
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"], steps=4)
+    page.mouse.up()
+    page.get_by_label("Name of zone 1").fill("clinic")
+    page.get_by_role("button", name="Save zones").click()
+    page.locator(".q-notification", has_text="Saved").wait_for()
+    (zone,) = study.draft.zones["features"]
+    assert zone["properties"] == {"name": "clinic", "epsilon": 0.25}
+    corners = zone["geometry"]["coordinates"][0]
+    assert all(BOUNDS["lon"][0] < lon < BOUNDS["lon"][1] for lon, _ in corners)
+    assert studio.spent(study) == 0
