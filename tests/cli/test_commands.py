@@ -380,6 +380,18 @@ def test_import_shoal_loads_numpy_at_most():
     assert out.strip() == "[]"
 
 
+def test_a_fit_loads_nothing_of_other_clusterings(tmp_path):
+    """They take longer to load than a small fit takes to run."""
+    (tmp_path / "small.csv").write_text("x\n" + "1\n9\n" * 50)
+    args = ["fit", f"{tmp_path}/small.csv", "--k", "2", "--epsilon", "1", "--bounds", "x=0:10"]
+    args += ["--algorithm", "lloyd", "--out", f"{tmp_path}/out"]
+    unused = ("sklearn.cluster", "sklearn.metrics", "sklearn.model_selection", "matplotlib", "cryptography")
+    code = f"import sys; from shoal.cli import main; main({args}, standalone_mode=False); "
+    code += f"print([m for m in {unused} if m in sys.modules])"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert out.strip().endswith("[]")
+
+
 def test_columns_of_a_csv_are_named(tmp_path):
     bare = tmp_path / "bare.csv"
     bare.write_text("Ada,true,0.125\n" * 200 + "Bob,false,0.75\n" * 200)

@@ -29,6 +29,7 @@ _COMMANDS = {
     "predict": ("shoal.cli.predict:predict", "Label your own rows with a release's groups."),
     "budget": ("shoal.cli.budget:budget_group", "Keep a budget that survives, shared by months and people."),
     "algorithms": ("shoal.cli.algorithms:algorithms", "List the algorithms, or tell what can be set of one."),
+    "studio": ("shoal.cli.studio:studio", "Explore levels of privacy on a map and release, in a browser."),
     "demo": ("shoal.cli.demo:demo", "Cluster a made-up table and show the result."),
     "bench": ("shoal.bench.command:bench_group", "Measure accuracy and speed, reproducibly."),
     "audit": ("shoal.audit.command:audit_command", "Try to catch an algorithm leaking."),

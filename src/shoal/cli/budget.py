@@ -54,7 +54,12 @@ def _subcommand(name: str, *options: Any) -> Callable[[Callable[..., Any]], clic
         "--pure", type=str, help="With delta: the part of epsilon kept for pure fits beside others."
     ),
     click.option("--unit", help="Column that names the person; a row is protected if not given."),
-    click.option("--neighbours", type=click.Choice(["add-remove", "replace"]), default="add-remove"),
+    click.option(
+        "--neighbours",
+        type=click.Choice(["add-remove", "replace"]),
+        default="add-remove",
+        help="What all fits hide: that a row is there (the default), or what it says (replace).",
+    ),
     click.option(
         "--parts", multiple=True, help="A public column and its levels, disjoint: region=north,south."
     ),

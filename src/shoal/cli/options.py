@@ -12,10 +12,15 @@ from typing import Any, TypeVar
 import click
 
 from shoal.cli.drawing import DRAWING_NAMES, DRAWING_OPTIONS, Drawing
-from shoal.cli.parsing import parse, parse_extra, parse_type
+from shoal.cli.parsing import parse, parse_extra, parse_type, parse_zones
 from shoal.errors import InvalidInput
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+TOTAL = click.option(
+    "--total", is_flag=True, help="State how far another fit would be, and not the noise of an answer alone."
+)
 
 
 def _algorithms(ctx: click.Context, _: click.Parameter, begun: str) -> list[str]:
@@ -63,7 +68,18 @@ _OPTIONS = [
         "--k",
         type=str,
         shell_complete=_words("auto"),
-        help="How many groups; or auto, with --algorithm auto.",
+        help="How many groups; or auto, with --algorithm auto; or of each zone: clinic=1,rest=5.",
+    ),
+    click.option(
+        "--zones",
+        help="Regions with epsilons of their own: a GeoJSON file of polygons with the properties name and "
+        "epsilon; or levels of a column, column=level:epsilon,level:epsilon. --epsilon is then that of the "
+        "rest.",
+    ),
+    click.option(
+        "--zone-columns",
+        help="The two columns that --zones lie over: x,y. Longitude and latitude by their names, if not "
+        "given.",
     ),
     click.option("--epsilon", type=str, help="Privacy loss allowed: 0.1 is strict, 1 usual, above 3 weak."),
     click.option("--delta", type=str, help="Above 0 for (epsilon, delta); 0 by default."),
@@ -101,8 +117,16 @@ _OPTIONS = [
     click.option("--weight", help="Column of row weights."),
     click.option("--max-weight", type=float, help="Public maximum of the weights."),
     click.option("--public-rows", type=int, help="A public row count that you vouch for."),
-    click.option("--neighbours", type=click.Choice(["add-remove", "replace"])),
-    click.option("--scaling", type=click.Choice(["bounds", "none", "earth"])),
+    click.option(
+        "--neighbours",
+        type=click.Choice(["add-remove", "replace"]),
+        help="What is hidden: that a row is there (add-remove, the default), or what it says (replace).",
+    ),
+    click.option(
+        "--scaling",
+        type=click.Choice(["bounds", "none", "earth"]),
+        help="What distance is measured in: bounds (the default), the table's own units, or the ground.",
+    ),
     click.option(
         "--missing",
         multiple=True,
@@ -143,6 +167,7 @@ _PARAMETERS = {
     "cyclic": "cyclic",
     "column_weights": "column_weights",
     "max_weight": "max_weight",
+    "zones": "zones",
     "public_rows": "n_rows",
     "neighbours": "neighbours",
     "scaling": "scaling",
@@ -153,7 +178,7 @@ _PARAMETERS = {
     "allow_unproven": "allow_unproven",
 }
 _OTHERS = (
-    *("columns", "header", "multiline", "types", "algorithm", "weight", "synopsis", "set"),
+    *("columns", "header", "multiline", "types", "algorithm", "weight", "synopsis", "set", "zone_columns"),
     *DRAWING_NAMES,
 )
 
@@ -182,6 +207,7 @@ class Reading:
     header: bool = True
     multiline: bool = False
     types: dict[str, Any] = field(default_factory=dict)
+    engine: str | None = None
 
     @classmethod
     def of(cls, settings: dict[str, Any]) -> Reading:
@@ -207,6 +233,8 @@ class Reading:
         piped = "-" in paths
         if piped and len(paths) > 1:
             raise InvalidInput("- is the standard input: it cannot be read together with files")
+        if self.engine is not None:
+            return self._by_workers(paths)
         return FileTable(
             _standard_input() if piped else paths,
             self.columns,
@@ -215,6 +243,14 @@ class Reading:
             header=self.header,
             multiline=self.multiline,
         )
+
+    def _by_workers(self, paths: tuple[str, ...]) -> Any:
+        from shoal.sources.engines.files import EngineFiles
+
+        if "-" in paths:
+            raise InvalidInput("- is the standard input: workers of an engine cannot read it; give files")
+        how: dict[str, Any] = {"types": self.types, "header": self.header, "multiline": self.multiline}
+        return EngineFiles(paths, self.columns, engine=self.engine, **how)
 
 
 @cache
@@ -271,7 +307,11 @@ def read_job(*, table: tuple[str, ...], config: Path | None, **given: Any) -> Jo
     for needed in ("epsilon",) if synopsis and algorithm != "coreset" else ("k", "epsilon"):
         if needed not in settings:
             raise InvalidInput(f"--{needed} is missing; give it here or in a config file")
+    if (columns := settings.get("zone_columns")) is not None and "zones" not in settings:
+        raise InvalidInput(f"--zone-columns {columns} goes with --zones: which are they?")
     parameters = {_PARAMETERS[n]: parse(n, v) for n, v in settings.items() if n in _PARAMETERS}
+    if "zones" in settings:
+        parameters["zones"] = parse_zones(settings["zones"], columns)
     parameters |= parse_extra(settings.get("set", {}), settings.get("extra", ()))
     return Job(
         table=table,

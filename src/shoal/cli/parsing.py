@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from shoal.errors import InvalidBounds, InvalidInput
@@ -24,9 +25,36 @@ def parse(name: str, value: Any) -> Any:
         return dict(map(_named("missing"), value)) if len(value) > 1 or "=" in value[0] else value[0]
     if name in ("epsilon", "delta") and isinstance(value, str):
         return number(value, f"--{name}")
+    if name == "k" and isinstance(value, str) and "=" in value:
+        pairs = [entry.rpartition("=") for entry in value.split(",")]
+        return {zone.strip(): whole(text, f"--k of {zone}") for zone, _, text in pairs}
     if name in ("k", "max_iter") and value != "auto":
         return whole(value, f"--{name.replace('_', '-')}")
     return value
+
+
+def parse_zones(given: Any, columns: Any) -> Any:
+    """Read zones: a file of GeoJSON, or column=level:epsilon,level:epsilon; or a config file's table."""
+    from shoal.domain import Zones
+
+    pair = [name.strip() for name in columns.split(",")] if isinstance(columns, str) else columns
+    if pair is not None and len(pair) != 2:
+        raise InvalidInput(f"--zone-columns {columns!r} are not two columns, x,y")
+    if isinstance(given, dict):  # of a config file: {column: {level: epsilon}}
+        if len(given) != 1:
+            raise InvalidInput("zones of a config file are a path, or one column with its levels")
+        ((column, levels),) = given.items()
+        return Zones.from_column(column, levels)
+    column, equals, text = str(given).partition("=")
+    if not equals or Path(str(given)).exists():
+        return Zones.from_geojson(given, columns=None if pair is None else (pair[0], pair[1]))
+    levels = {}
+    for entry in text.split(","):
+        level, colon, epsilon = entry.rpartition(":")
+        if not colon or not level:
+            raise InvalidInput(f"--zones {given!r}: {entry!r} is not level:epsilon")
+        levels[level] = number(epsilon, f"the epsilon of zone {level}")
+    return Zones.from_column(column, levels)
 
 
 def _parse_bounds(value: Any) -> Any:

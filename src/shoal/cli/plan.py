@@ -16,7 +16,9 @@ from shoal.reporting.console import command, say, write_json
 @click.option("--width", type=float, help="Of a group, as a share of half the bounds, such as 0.1.")
 @click.option("--columns", type=int, default=2, show_default=True, help="How many columns.")
 @click.option(
-    "--like", type=click.Path(path_type=Path), help="A released synopsis that shows what the table is like."
+    "--like",
+    type=click.Path(path_type=Path),
+    help="A released synopsis, or groups, that show what it is like.",
 )
 @click.option("--algorithm", default="auto", show_default=True, help="See `shoal algorithms`.")
 @click.option("--delta", type=float, default=0.0, help="Above 0 for (epsilon, delta); 0 by default.")

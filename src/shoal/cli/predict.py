@@ -23,8 +23,8 @@ def predict(release: Path, table: tuple[str, ...], out: Path, as_json: bool, **r
     The labels are about single rows: for the data holder's own use, not for release.
     """
     from shoal.errors import InvalidInput
-    from shoal.release import Release
-    from shoal.release.labels import label
+    from shoal.release import Release, ZonedRelease
+    from shoal.release.labels import label, label_by_zone
 
     if out.exists():
         raise InvalidInput(f"the output file {out} exists; give another name, or move it away first")
@@ -33,7 +33,8 @@ def predict(release: Path, table: tuple[str, ...], out: Path, as_json: bool, **r
     found = load_groups(release)
     if not isinstance(found, Release):
         raise InvalidInput(f"{release} is a synopsis and has no groups; find some: shoal ask {release} --k 5")
-    rows = _write(label(found, _opened(table, reading, found.domain.schema)), out)
+    labels = label if not isinstance(found, ZonedRelease) else lambda of, X: label_by_zone(of.parts, X)
+    rows = _write(labels(found, _opened(table, reading, found.domain.schema)), out)
     if as_json:
         write_json({"out": str(out), "rows": rows, "for_release": False})
     else:

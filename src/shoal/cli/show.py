@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from shoal.cli.options import TOTAL
 from shoal.cli.records import record
 from shoal.reporting.console import command, write_json
 
@@ -20,20 +21,26 @@ _BETWEEN = 3
 
 @command()
 @_FOLDER
-def show(release: Path, as_json: bool) -> None:
+@TOTAL
+def show(release: Path, total: bool, as_json: bool) -> None:
     """Show the groups of a RELEASE, its grid, its points or what a step learnt, and its certificate."""
-    from shoal.release import load
+    from shoal.errors import InvalidInput
+    from shoal.release import Release, load
 
     found = load(release)
+    if total:
+        if not isinstance(found, Release):
+            raise InvalidInput(f"{release} holds no groups, and so no total errors: leave --total out")
+        found = found.with_totals()  # so that the certificate says it as well
     if as_json:
-        write_json({**record(found), "certificate": found.certificate.to_dict()})
+        write_json({**record(found, total=total), "certificate": found.certificate.to_dict()})
         return
-    print_release(found)
+    print_release(found, total=total)
     click.echo()
     click.echo(str(found.certificate))
 
 
-def print_release(release: Any) -> None:
+def print_release(release: Any, *, total: bool = False) -> None:
     """Print groups with their noise, or what a synopsis or a coreset is, and the guarantee."""
     from rich.console import Console
 
@@ -49,12 +56,14 @@ def print_release(release: Any) -> None:
     elif isinstance(release, StepRelease):
         print_step(release, console)
     else:
-        print_groups(release, console)
+        print_groups(release, console, total=total)
     for line in release.certificate.clipped_lines():
         console.print(line, highlight=False)
     for relation, text in guarantee.items():
         console.print(f"{text} [dim]({relation})[/]")
     console.print(f"protects {release.certificate.unit}")
+    for line in release.certificate.zone_lines():
+        console.print(f"  {line}", highlight=False)
 
 
 def synopsis_lines(release: Any) -> list[str]:
@@ -100,12 +109,17 @@ def print_points(release: Any, console: Any) -> None:
         console.print(f"and {n - _SHOWN} more")
 
 
-def print_groups(release: Any, console: Any) -> None:
+def print_groups(release: Any, console: Any, *, total: bool = False) -> None:
     """Print groups with their noise, and what gives reason to doubt them."""
     import numpy as np
 
+    known = release.intervals(total=True) if total else None
     title = "Groups (± is the noise of the last answer, for this grouping)"
-    print_table(console, title, *release.told())
+    if known is not None and known.known:
+        title = "Groups (± is the total error: how far another fit would be)"
+    print_table(console, title, *release.told(total=total))
+    if known is not None:
+        console.print(f"{known.describe()}.", highlight=False)
     if (release.merged_into != np.arange(len(release.sizes))).any():
         console.print("= marks groups that noise cannot tell apart: they have one centre, their sizes add up")
     for doubt in release.doubts:

@@ -59,6 +59,8 @@ class Entry:
         Of the rows themselves; see `shoal.datasets.files.rows_digest`.
     download : Download or None
         The public source, where there is one that can be read.
+    first, drawn : int, optional
+        Take only this many rows: the first ones, or some drawn once at random.
     """
 
     name: str
@@ -77,6 +79,8 @@ class Entry:
     label: str | None = None
     note: str = ""
     download: Download | None = None
+    first: int | None = None
+    drawn: int | None = None
 
 
 @cache
@@ -89,13 +93,18 @@ def catalogue() -> dict[str, Entry]:
     'age'
     """
     text = files("shoal.datasets").joinpath("catalogue.toml").read_text(encoding="utf-8")
-    return {name: _entry(name, facts) for name, facts in tomllib.loads(text).items()}
+    known = tomllib.loads(text)
+    # What is `of` another set is the same but for what it says anew.
+    return {
+        name: _entry(name, {**known.get(facts.pop("of", ""), {}), **facts}) for name, facts in known.items()
+    }
 
 
 def _entry(name: str, facts: dict[str, Any]) -> Entry:
     facts = dict(facts)
     source = facts.pop("download", None)
     if source is not None:
+        source = dict(source)
         source["columns"] = tuple(source["columns"])
         source["members"] = tuple(source.get("members", ()))
     columns = facts.pop("columns")

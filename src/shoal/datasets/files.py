@@ -95,18 +95,19 @@ def read(entry: Entry) -> Dataset:
             f"{path} does not hold the table that is known as {entry.name!r} (SHA-256 {found}, "
             f"{entry.sha256} expected). {_where(entry)}"
         )
-    return Dataset(
+    whole = Dataset(
         name=entry.name,
         title=entry.title,
-        X=X,
+        X=X[: entry.first],
         names=entry.columns,
         bounds=box(entry.lower, entry.upper, len(entry.columns)),
         bounds_source=entry.bounds_source,
         k=entry.k,
         source=entry.source,
         licence=entry.licence,
-        labels=table.column(label).to_numpy() if label else None,
+        labels=table.column(label).to_numpy()[: entry.first] if label else None,
     )
+    return whole if entry.drawn is None else whole.sample(entry.drawn)
 
 
 def rows_digest(X: npt.NDArray[Any]) -> str:
