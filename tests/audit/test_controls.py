@@ -40,6 +40,7 @@ from shoal.mechanisms import SeededEntropy
 from shoal.queries.laws.choices import design_choice
 from shoal.queries.losses import cluster_cost as losses
 from shoal.queries.questions import blocks
+from shoal.queries.questions.block_task import Drawn, exact_empty_totals
 from shoal.queries.questions.blocks import BlockMeans
 from shoal.queries.statistics.aggregates import RowChange
 
@@ -301,12 +302,13 @@ def test_equal_rows_are_no_reason_to_cry_wolf(seed):
 @pytest.mark.filterwarnings("ignore::shoal.errors.MostlyNoise")
 def test_blocks_by_position_are_still_caught(monkeypatch):
     # Two rows a block: with a row more at the front, all others move up one place, and every block changes.
-    def by_position(question, columns, weights, drawn, *rest):
-        return exact(question, columns, weights, np.arange(len(drawn)) // 2 % question.n_blocks, *rest)
+    def by_position(drawn, task, **rest):
+        return exact(Drawn(drawn.rows, np.arange(len(drawn.blocks)) // 2 % task.n_blocks), task, **rest)
 
-    exact, D = blocks.exact_block_totals, np.repeat(np.tile([[-0.8, -0.8], [0.8, 0.8]], (10, 1)), 2, axis=0)
-    D_prime = np.vstack([D[:1], D])
-    transcript = blocky(blocks=20, random_state=0).fit(D).release_.transcript
+    rng, exact = np.random.default_rng(0), blocks.exact_block_totals
+    D = rng.choice([-0.8, 0.8], (400, 1)) + rng.uniform(-0.1, 0.1, (400, 2))  # different rows, in any order
+    D_prime = np.vstack([rng.uniform(-1, 1, (1, 2)), D])
+    transcript = blocky(blocks=200, random_state=0).fit(D).release_.transcript
     assert pair_loss(transcript, D, D_prime).passed
     monkeypatch.setattr("shoal.queries.questions.blocks.exact_block_totals", by_position)
     assert not pair_loss(transcript, D, D_prime).passed
@@ -317,10 +319,11 @@ def test_replay_catches_blocks_that_are_aligned_to_each_other(monkeypatch):
     assert audit_replay(blocky(blocks=5), rows, seed=0).passed
     exact = blocks.exact_block_totals
 
-    def published(question, columns, weights, drawn, *rest):
+    def published(drawn, task, *rest, **more):
         # Matched to what another block found, not to public centres.
-        first = columns[:, drawn == drawn.min(initial=9)][:, :2].T if len(drawn) else question.reference
-        return exact(replace(question, reference=first), columns, weights, drawn, *rest)
+        inside = drawn.blocks == drawn.blocks.min(initial=9)
+        first = drawn.rows.columns[:, inside][:, :2].T if len(drawn.blocks) else task.reference
+        return exact(drawn, replace(task, reference=first), *rest, **more)
 
     monkeypatch.setattr("shoal.queries.questions.blocks.exact_block_totals", published)
     found = audit_replay(blocky(blocks=5), rows, seed=0)
@@ -334,12 +337,10 @@ def test_the_law_audit_sees_the_noise_of_blocks(monkeypatch):
     honest = audit_answers(model, 2, fits=120, seed=0)
     assert honest.passed, honest
     assert "360 answers" in honest.what
-    exact = blocks.exact_block_totals
 
     def half(question, source, law, terms, entropy):
         drawn = law.draw(entropy, 1)[0] // 2
-        nobody = np.empty((2, 0), np.float32), None, np.empty(0, np.int64), np.zeros(10_000, np.uint64)
-        return (exact(question, *nobody).ravel() + drawn).astype(np.float64)
+        return (exact_empty_totals(question).ravel() + drawn).astype(np.float64)
 
     monkeypatch.setattr(BlockMeans, "noisy", half)
     assert not audit_answers(model, 2, fits=120, seed=0).passed

@@ -1,23 +1,13 @@
 """Verdicts on made-up results, each of which could go either way."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
-from shoal.bench.claims import (
-    Claim,
-    Verdict,
-    better,
-    bounds,
-    gain,
-    near,
-    no_worse,
-    order,
-    predicts,
-    slope,
-    steeper,
-)
+from shoal.bench.claims import Claim, Verdict, better, gain, near, no_worse, order
 from shoal.bench.results import Results, best_known, relative
+from shoal.bench.trends import NO_NOISE, bounds, noise_dominates, predicts, slope, sooner, steeper
 
 
 @pytest.fixture
@@ -40,7 +30,7 @@ def test_better_counts_cells(results):
     assert better("b", "a")(mixed).outcome == "does not hold"
     assert better("a", "b", share=0.9)(mixed).outcome == "does not hold"
     assert better("a", "b", share=0.9, x=(0, 1))(mixed).outcome == "holds"
-    assert better("a", "b", data=("elsewhere",))(mixed).outcome == "not testable here"
+    assert better("a", "b", data=("elsewhere",))(mixed).outcome == "not run"
     assert better("b", "a", share=0.9, but=("s", 1.5))(mixed).outcome == "holds"
 
 
@@ -64,8 +54,8 @@ def test_standard_errors_are_told(made_up):
         made_up, a={1.0: (1.0, 1.1, 0.9), 2.0: (1.0, 3.0)}, b={1.0: (2.0, 2.1, 1.9), 2.0: (2.5, 1.0)}
     )
     why = better("a", "b")(runs).why
-    assert why.endswith("by two standard errors lower in 1, higher in 0)")
-    assert better("b", "a")(runs).why.endswith("lower in 0, higher in 1)")
+    assert "surely lower in 1, surely higher in 0, undecided in 1)" in why
+    assert "surely lower in 0, surely higher in 1, undecided in 1)" in better("b", "a")(runs).why
     assert "b in 1 of 2 cells, above in 0" in order(("a", "b"))(runs).why
 
 
@@ -75,9 +65,7 @@ def test_no_worse_needs_to_be_sure(made_up):
     assert no_worse("a", "b")(unsure).outcome == "holds"
     assert no_worse("a", "b")(worse).outcome == "does not hold"
     assert no_worse("a", "b", given=lambda run: run["epsilon"] > 5)(worse).outcome == "holds"
-    assert (
-        no_worse("a", "b")(several(made_up, a={1.0: (3.0,)}, b={1.0: (1.0,)})).outcome == "not testable here"
-    )
+    assert no_worse("a", "b")(several(made_up, a={1.0: (3.0,)}, b={1.0: (1.0,)})).outcome == "not run"
 
 
 def test_near(results):
@@ -109,7 +97,7 @@ def test_slope_is_within_tables(made_up):
     ]
     assert slope("a", 1.9, 2.1)(Results(runs)).outcome == "holds"
     assert slope("a", 0.9, 1.1)(Results(runs)).why == "exponent 2.00 (claimed 0.9 to 1.1)"
-    assert slope("a", 1, 2)(Results(runs[:1])).outcome == "not testable here"
+    assert slope("a", 1, 2)(Results(runs[:1])).outcome == "not run"
 
 
 def test_steeper_uses_means_of_cells(made_up):
@@ -126,7 +114,7 @@ def test_gain(made_up):
     runs = [made_up("a", "s", cost_gap=1.0), made_up("b", "s", cost_gap=4.0)]
     assert gain("a", "b", {"s": 4.1})(Results(runs)).outcome == "holds"
     assert gain("a", "b", {"s": 8.0})(Results(runs)).outcome == "does not hold"
-    assert gain("a", "b", {"s": 4.1, "t": 1.0})(Results(runs)).outcome == "not testable here"
+    assert gain("a", "b", {"s": 4.1, "t": 1.0})(Results(runs)).outcome == "not run"
 
 
 def test_predicts(made_up):
@@ -137,10 +125,61 @@ def test_predicts(made_up):
 
 def test_a_claim_without_results_or_check_is_not_testable(results):
     some = results({"a": {1.0: 1.0}})
-    assert Claim("x", ("a", "b"), better("a", "b")).judge(some) == Verdict(
-        "not testable here", "no results of b"
+    assert Claim("x", ("a", "b"), better("a", "b")).judge(some) == Verdict("not run", "no results of b")
+
+
+def test_a_majority_is_not_enough_where_a_fifth_is_surely_the_other_way(made_up):
+    low, high = (1.0, 1.1), (2.0, 2.1)
+    mostly = several(
+        made_up,
+        a={x: low if x < 3 else high for x in range(4)},
+        b={x: high if x < 3 else low for x in range(4)},
     )
-    assert Claim("x", untestable="no data").judge(some) == Verdict("not testable here", "no data")
+    verdict = better("a", "b")(mostly)
+    assert verdict.outcome == "in part"
+    assert "s 3 for, 1 against" in verdict.why
+    assert better("b", "a")(mostly).outcome == "in part"
+    nearly = several(
+        made_up,
+        a={x: low if x < 5 else high for x in range(6)},
+        b={x: high if x < 5 else low for x in range(6)},
+    )
+    assert better("a", "b")(nearly).outcome == "holds"
+    assert better("b", "a")(nearly).outcome == "does not hold"
+
+
+def test_what_the_paper_leaves_open_is_told_where_it_decides(made_up):
+    runs = several(made_up, a={1.0: (1.0, 1.1)}, b={1.0: (2.0, 2.1)}, c={1.0: (0.5, 0.6)})
+    claim = Claim("a wins", ("a", "b"), better("a", "b"), ("over c", ("a", "c"), better("a", "c")), "over b")
+    verdict = claim.judge(runs)
+    assert verdict.outcome == "depends on what the paper leaves open"
+    assert "over b: holds" in verdict.why
+    assert "over c: does not hold" in verdict.why
+    same = Claim("a wins", ("a", "b"), better("a", "b"), ("again", ("a", "b"), better("a", "b")), "once")
+    assert same.judge(runs).outcome == "holds"
+    assert replace(claim, otherwise=("over d", ("d",), better("a", "d"))).judge(runs).outcome == "not run"
+
+
+def test_an_order_holds_in_part(results):
+    three = results({"a": {1.0: 1.0}, "b": {1.0: 3.0}, "c": {1.0: 2.0}})
+    verdict = order(("a", "b", "c"))(three)
+    assert verdict.outcome == "in part"
+    assert verdict.why.endswith("as claimed: a before b")
+
+
+def test_noise_is_told_from_the_rest_of_an_error(made_up):
+    runs = [made_up(x=x, series=s, excess=e) for s, x, e in (("s", 1.0, 1.0), ("s", NO_NOISE, 0.1))]
+    assert noise_dominates("a", 1.0)(Results(runs)).outcome == "holds"
+    other = [made_up(x=x, series="t", excess=1.0) for x in (1.0, NO_NOISE)]
+    assert noise_dominates("a", 1.0)(Results(runs + other)).outcome == "in part"
+    assert noise_dominates("a", 1.0)(Results(other)).outcome == "does not hold"
+    assert noise_dominates("a", 1.0)(Results(other[:1])).outcome == "not run"
+
+
+def test_who_converges_sooner(results):
+    found = results({"a 3": {1.0: 1.05}, "a 9": {1.0: 1.0}, "b 3": {1.0: 2.0}, "b 9": {1.0: 1.0}})
+    assert sooner(("a 3", "a 9"), ("b 3", "b 9"))(found).outcome == "holds"
+    assert sooner(("b 3", "b 9"), ("a 3", "a 9"))(found).outcome == "does not hold"
 
 
 def test_failed_runs_are_no_results(made_up):

@@ -51,8 +51,8 @@ def test_declared_experiments_are_sound(name):
     methods = methods_of(experiment)
     labels = {method.label for method in methods}
     for claim in experiment.claims:
-        assert set(claim.needs) <= labels, f"{claim.text!r} needs what {name} does not run"
-        assert (claim.check is None) == bool(claim.untestable)
+        assert set(claim.methods) <= labels, f"{claim.text!r} needs what {name} does not run"
+        assert bool(claim.reading) == (claim.otherwise is not None)
     chosen = experiment.quick.data
     assert chosen is None or set(chosen) <= {data.label for data in experiment.data}
     # Quick runs are among the full ones, so that the full protocol goes on from them.
@@ -102,3 +102,18 @@ def test_all_means_every_registered_algorithm():
 def test_unknown_experiments_get_the_near_ones():
     with pytest.raises(InvalidInput, match="no experiment 'su-figure1'; did you mean 'su-figure-1'"):
         lookup("su-figure1")
+
+
+def test_fewer_runs_are_the_first_of_all(tiny):
+    often = replace(tiny, runs=3, methods=(tiny.methods[0], replace(tiny.methods[1], runs=5)))
+    some = often.with_runs(2)
+    assert len(list(some.cases(some.methods))) == some.n_cases(some.methods) == 2 * 2 * (2 + 2)
+    assert {c.id for c in some.cases(some.methods)} < {c.id for c in often.cases(often.methods)}
+    assert often.with_runs(9) == often
+
+
+def test_a_method_may_be_for_some_tables_only(tiny):
+    iris = replace(tiny.methods[0], only=("iris",))
+    assert {case.series for case in tiny.cases((iris,))} == {"iris"}
+    # It is the same run as without.
+    assert {c.id for c in tiny.cases((iris,))} < {c.id for c in tiny.cases((tiny.methods[0],))}

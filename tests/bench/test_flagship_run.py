@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from shoal.bench.command import bench_group
 from shoal.bench.flagship import cells, judge
 from shoal.bench.flagship.cells import OTHERS, Cell
-from shoal.bench.flagship.found import Found, PackedStore
+from shoal.bench.flagship.found import FlagshipStore, Found
 from shoal.bench.flagship.parts import PARTS, REGRET_EPSILONS, Scope, best_other, regret
 from shoal.bench.flagship.tables import HELD_OUT
 
@@ -106,7 +106,7 @@ def test_tuning_sees_no_table_that_is_held_out_and_no_seed_of_the_run():
 
 
 def test_results_are_packed_and_gone_on_with(tmp_path):
-    cell, store = Cell("iris", 0.1), PackedStore(tmp_path / "run.jsonl")
+    cell, store = Cell("iris", 0.1), FlagshipStore(tmp_path / "run.jsonl")
     store.append(result(cell, 1, 1.5))
     store.pack()
     store.append(result(cell, 2, 2.5))
@@ -118,9 +118,9 @@ def test_results_are_packed_and_gone_on_with(tmp_path):
     assert [again.done(slow, seed) for seed in (4, 5)] == [True, True]
     store.pack()
     assert not store.path.exists()
-    assert len(PackedStore(tmp_path / "run.jsonl").read()) == 3
+    assert len(FlagshipStore(tmp_path / "run.jsonl").read()) == 3
     store.retire()
-    assert not PackedStore(tmp_path / "run.jsonl").read()
+    assert not FlagshipStore(tmp_path / "run.jsonl").read()
 
 
 @pytest.mark.parametrize(

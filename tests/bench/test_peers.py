@@ -1,6 +1,7 @@
 """Peers speak by JSON lines from an environment of their own."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from shoal import datasets
 from shoal.bench import peers
+from shoal.bench.methods import everything
 from shoal.errors import InvalidInput
 
 WORKER = Path(peers.__file__).with_name("peer_worker.py")
@@ -130,3 +132,42 @@ def test_environments_stay_out_of_the_data(monkeypatch, tmp_path):
     monkeypatch.delenv("SHOAL_PEERS", raising=False)
     monkeypatch.setenv("SHOAL_DATA", str(tmp_path))
     assert tmp_path not in peers.home("diffprivlib").parents
+
+
+# What Google's package has of the names that are called, with centres that tell what was asked for.
+GOOGLE = {
+    "clustering_params.py": """
+from collections import namedtuple
+Data = namedtuple("Data", "datapoints radius")
+DifferentialPrivacyParam = namedtuple("DifferentialPrivacyParam", "epsilon delta")
+""",
+    "clustering_algorithm.py": """
+from collections import namedtuple
+import numpy as np
+Result = namedtuple("Result", "centers")
+def private_lsh_clustering(k, data, promise):
+    return Result(np.array([[promise.epsilon, promise.delta], [data.radius, len(data.datapoints)]]))
+""",
+    "__init__.py": "",
+}
+
+
+def test_googles_clustering_is_called_where_a_user_has_it(tmp_path, monkeypatch):
+    (tmp_path / "clustering").mkdir()
+    for name, text in GOOGLE.items():
+        (tmp_path / "clustering" / name).write_text(text)
+    np.save(tmp_path / "t.npy", np.zeros((7, 2)))
+    ask = {"table": str(tmp_path / "t.npy"), "n_clusters": 3, "epsilon": 0.5, "delta": 1e-6, "seed": 1}
+    done = subprocess.run(
+        [sys.executable, str(WORKER), "google-lsh"],
+        input=json.dumps(ask) + "\n",
+        env={**os.environ, "SHOAL_GOOGLE_CLUSTERING": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found = json.loads(done.stdout)["centres"]
+    assert found == [[0.5, 1e-6], [pytest.approx(2**0.5), 7.0], [0.5, 1e-6]]
+    monkeypatch.delenv("SHOAL_GOOGLE_CLUSTERING", raising=False)
+    assert not peers.installed("google-lsh")
+    assert "Google LSH" not in [method.label for method in everything(1e-6)]

@@ -6,12 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from shoal.bench.claims import Claim
+from shoal.bench.chapters import not_run, table
+from shoal.bench.claims import Claim, Verdict, better
 from shoal.bench.experiment import Data, Sweep
+from shoal.bench.experiments import EXPERIMENTS
+from shoal.bench.figures import curves
 from shoal.bench.ranking import best_table, glance, tally
-from shoal.bench.report import build, table
+from shoal.bench.report import build, load
 from shoal.bench.results import Results
 from shoal.bench.style import look
+from shoal.bench.verdicts import judged, sentence
 from shoal.errors import InvalidInput
 from shoal.reporting.document import Bullets, Heading, Table, markdown, page
 
@@ -105,17 +109,18 @@ def test_tables_have_mean_spread_and_ratio(tiny, made_up):
 def test_every_kind_of_figure_can_be_drawn(tiny, tmp_path, made_up, figures, metrics, over):
     extra = {"polished": 0.5, "predicted": 0.1, "predicted_sizes": 0.2, "centre_error": 0.15}
     records = []
-    for method in ("DPLloyd", "DPLloyd, Laplace"):
+    for method, parameters in (("DPLloyd", {}), ("DPLloyd, Laplace", {"noise": "laplace"})):
         for columns in (2, 3):
             records += runs(made_up, method, {1.0: 2.0, 10.0: 1.0}, series=f"gaussians d={columns}", **extra)
             for record in records[-10:]:
                 record.update(columns=columns, table=f"t{columns}", id=f"{method}{columns}{record['id']}")
+                record.update(method_parameters=parameters)
     (tmp_path / "tiny.jsonl").write_text("".join(json.dumps(r) + "\n" for r in records))
     data = (Data.of("gaussians", d=2), Data.of("gaussians", d=3))
     drawn = replace(tiny, figures=figures, metrics=metrics, sweep=Sweep(over, (1.0, 10.0)), data=data)
     build(tmp_path, tmp_path / "out", experiments=[drawn])
     pictures = sorted(path.stem for path in (tmp_path / "out" / "figures").iterdir())
-    assert len(pictures) == len(figures) * len(metrics)
+    assert len(pictures) == len(figures) * len(metrics) + 2  # and verdicts, and stored figures of peers
     text = (tmp_path / "out" / "report.md").read_text()
     assert sorted(re.findall(r"\(figures/(.+?)\.png\)", text)) == pictures
     if metrics == ("excess",):
@@ -128,14 +133,16 @@ def test_every_kind_of_figure_can_be_drawn(tiny, tmp_path, made_up, figures, met
 def test_failed_runs_damage_and_open_claims_are_shown(tiny, tmp_path, made_up):
     records = [*runs(made_up, "DPLloyd", {1.0: 2.0}), made_up("DPLloyd", run=9, error="Boom: it broke")]
     (tmp_path / "tiny.jsonl").write_text("".join(json.dumps(r) + "\n" for r in records) + "garbage")
-    open_claim = Claim("the moon is round", untestable="no telescope")
+    open_claim = Claim("the moon is round", ("telescope",), better("telescope", "DPLloyd"))
     complaints = build(
         tmp_path, tmp_path / "out", experiments=[replace(tiny, claims=(open_claim,), metrics=("nicv",))]
     )
     text = (tmp_path / "out" / "report.md").read_text()
     assert "1 runs failed" in text
     assert "Boom: it broke" in text
-    assert "| the moon is round | not testable here | no telescope |" in text
+    assert "| the moon is round | not run | no results of telescope |  | `shoal bench run tiny` |" in text
+    assert "[All claims](#all-claims)" in text
+    assert "## All claims" in text
     assert "tiny.jsonl.damaged" in complaints[0]
     assert complaints[0] in text
 
@@ -156,7 +163,65 @@ def test_pages_escape_what_they_show():
     assert "| a\\|b |" in markdown([Table(("h",), (("a|b",),))])
 
 
-def test_a_method_has_one_look():
+def test_a_method_has_one_look_and_no_two_of_a_figure_share_a_colour():
     assert look("DPLloyd") == look("DPLloyd")
     assert look("something new").colour == look("something new").colour
-    assert look("DPLloyd").colour != look("DPLloyd, Laplace").colour
+    for experiment in EXPERIMENTS.values():
+        if experiment.paper != "ours" and experiment.figures[0] != "heatmap":
+            colours = {method.label: look(method.label).colour for method in experiment.methods}
+            assert len(set(colours.values())) == len(colours), (experiment.name, colours)
+
+
+def test_a_run_is_known_by_its_parameters_and_has_the_name_of_today(tiny, tmp_path, made_up):
+    first = tiny.methods[0]
+    old = made_up("an old name", algorithm=first.algorithm, method_parameters=dict(first.parameters))
+    gone = made_up("gone", run=1, algorithm="lloyd", method_parameters={"noise": "none such"})
+    (tmp_path / "tiny.jsonl").write_text("".join(json.dumps(r) + "\n" for r in (old, gone)))
+    found = load(tmp_path, (tiny,)).results["tiny"]
+    assert [record["method"] for record in found] == [first.label]
+    elsewhere = replace(tiny, methods=(replace(first, only=("another table",)),))
+    assert not len(load(tmp_path, (elsewhere,)).results["tiny"])
+
+
+def test_what_is_left_to_run_is_told_with_its_hours(tiny, made_up):
+    whole = replace(tiny, hours=2.0, methods=tiny.methods[:2])
+    wanted = whole.n_cases(tuple(whole.methods))
+    assert wanted == len(list(whole.cases(tuple(whole.methods))))
+    [_, _, left] = not_run(
+        [whole], {"tiny": Results([made_up("DPLloyd", run=i) for i in range(wanted // 2)])}
+    )
+    assert left.rows[0][3:] == (f"{wanted // 2} of {wanted}", "1")
+    assert not list(not_run([whole], {"tiny": Results([made_up("DPLloyd", run=i) for i in range(wanted)])}))
+
+
+def test_medians_stand_beside_means_where_runs_scatter(made_up):
+    steady = Results([made_up("a", run=i, nicv=v) for i, v in enumerate((1.0, 1.1, 0.9))])
+    wild = Results([made_up("a", run=i, nicv=v) for i, v in enumerate((1.0, 1.1, 90.0))])
+    assert str(steady.summary("nicv")) == "1 ± 0.1"
+    assert str(wild.summary("nicv")).endswith(", median 1.1")
+
+
+def test_no_panel_has_more_than_eight_lines(tiny, made_up):
+    records = []
+    for i in range(12):
+        records += runs(made_up, f"method {i}", {0.1: 2.0 + i, 1.0: 1.0 + i})
+    records += runs(made_up, "KMeans", {0.1: 90.0, 1.0: 90.0})
+    figure = curves(replace(tiny, metrics=("nicv",)), Results(records), "nicv")
+    [ax] = figure.axes
+    drawn = {text.get_text() for text in ax.texts}
+    assert len([name for name in drawn if name.startswith("method")]) == 7
+    assert "KMeans" in drawn
+    assert len(ax.collections) == 8  # a band for each
+
+
+def test_a_sentence_counts_verdicts_and_leaves_our_own_claims_out(tiny, made_up):
+    claims = (
+        Claim("a beats b", ("DPLloyd",), lambda _: Verdict("holds", "")),
+        Claim("c beats d", ("DPLloyd",), lambda _: Verdict("does not hold", "")),
+        Claim("(ours) we are good", ("DPLloyd",), lambda _: Verdict("holds", "")),
+    )
+    paper = replace(tiny, paper="Some et al. 2001, figure 3", claims=claims)
+    found = Results([made_up("DPLloyd", nicv=2.0), made_up("KMeans", nicv=1.0)])
+    told = sentence("Some et al. 2001", judged([paper], {"tiny": found}), {"tiny": found})
+    assert told.startswith("**Some et al. 2001**: of 2 claims 1 hold, 1 do not hold; KMeans costs 0.50 times")
+    assert told.endswith("best itself in 1 of 1.")

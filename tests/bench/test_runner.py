@@ -58,7 +58,7 @@ def test_end_to_end(tiny, tmp_path, console):
     assert build(results, out, experiments=[tiny]) == ()
     page = (out / "report.html").read_text()
     assert "http" not in page.replace("http://www.w3.org", "")  # nothing is loaded from elsewhere
-    assert page.count("data:image/svg+xml;base64,") == 2
+    assert page.count("data:image/svg+xml;base64,") == 2 + 2  # and verdicts, and stored figures of peers
     text = (out / "report.md").read_text()
     for figure in ("tiny-overview", "tiny-curves"):
         assert (out / "figures" / f"{figure}.png").stat().st_size > 1000

@@ -14,7 +14,7 @@ from typing import Any
 from shoal.audit.exact import ExactLoss
 from shoal.audit.recorded import domains_of
 from shoal.domain import Domain
-from shoal.mechanisms import SystemEntropy
+from shoal.mechanisms import SeededEntropy, SystemEntropy, public_seed
 from shoal.queries import ReplayCurator, Source, Transcript
 from shoal.queries.questions import Step
 from shoal.sources import open_table
@@ -56,8 +56,10 @@ def pair_loss(
             public, rows = here, (one.within(here), other.within(here))
         question, terms = entry.question, replace(curator.terms, domain=public)
         if isinstance(question, Step):
-            entropy = SystemEntropy()
-            rows = question.follow(rows[0], terms, entropy), question.follow(rows[1], terms, entropy)
+            # Coins that belong to rows fall alike in both tables.
+            seed = public_seed(SystemEntropy())
+            first, second = (question.follow(table, terms, SeededEntropy(seed)) for table in rows)
+            rows = first, second
         if entry.charge is not None:
             lost = question.lost(*rows, curator.law(question), entry.answer, terms)
             if lost is not None:

@@ -4,27 +4,21 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import numpy as np
-
 from shoal.estimators import PrivateCoreset
-from shoal.release import CoresetRelease
 
 
 class BlockCoresets:
-    """Cut a table at random into blocks of about equal size, and join the coresets of the blocks.
-
-    Every row draws its block by itself, and a block pays for its own number of rows. So a row more or less
-    changes one block, and the blocks compose in parallel. The number of blocks is from the public size of
-    the benchmark's table.
+    """Groups found on a :class:`shoal.PrivateCoreset` of blocks, as many as the table has rows for.
 
     Parameters
     ----------
     n_clusters : int
         How many groups.
     epsilon : float
-        Of every block, and of the whole.
+        Of the whole.
     block_rows : int
-        Rows a block; 10,000 in the paper.
+        Rows a block; 10,000 in the paper. The number of blocks is from the public size of the benchmark's
+        table.
     **common
         As for :class:`shoal.PrivateCoreset`.
     """
@@ -38,19 +32,9 @@ class BlockCoresets:
         return {**PrivateCoreset(1, epsilon=1.0).get_params(), **own}
 
     def fit(self, X: Any) -> Self:
-        """Fit every block by itself, join the points, and find groups on them."""
-        rows = np.asarray(X)
-        n_blocks = max(1, round(len(rows) / self.block_rows))
-        rng = np.random.default_rng(self.common.get("random_state"))
-        block = rng.integers(0, n_blocks, len(rows))
-        make = {**self.common, "epsilon": self.epsilon}
-        seed = make.pop("random_state", None)
-        parts = [
-            PrivateCoreset(self.n_clusters, random_state=None if seed is None else seed + b, **make)
-            .fit(rows[block == b])
-            .release_
-            for b in range(n_blocks)
-        ]
-        self.coreset_ = CoresetRelease.merge(parts)
+        """Make the coreset, and find groups on it."""
+        n_blocks = max(1, round(len(X) / self.block_rows))
+        model = PrivateCoreset(self.n_clusters, epsilon=self.epsilon, n_blocks=n_blocks, **self.common)
+        self.coreset_ = model.fit(X).release_
         self.cluster_centers_ = self.coreset_.kmeans(self.n_clusters).centres
         return self

@@ -14,7 +14,7 @@ from shoal.reporting.console import command, write_json
 _RESULTS = click.option(
     "--results",
     type=click.Path(file_okay=False, path_type=Path),
-    default=Path("bench-results"),
+    default=Path("benchmarks/results"),
     show_default=True,
     help="Directory of the raw results.",
 )
@@ -24,6 +24,8 @@ FLAGSHIP_RUNS = {
     "flagship": "What KMeans has to show: regret, loose bounds, peers, one mean, its own choice of k",
     "peers": "KMeans on the tables with stored figures of peers, beside them",
 }
+# All figures and tables of the five papers; what they need is kept packed.
+PAPERS = "papers"
 
 
 @click.group("bench")
@@ -63,6 +65,7 @@ bench_group.add_command(list_command)
 @bench_group.command("run")
 @click.argument("names", metavar="NAME...", nargs=-1)
 @click.option("--quick", is_flag=True, help="Fewer runs, values and tables: minutes instead of hours.")
+@click.option("--runs", type=click.IntRange(min=1), help="No more runs of each than these; more go on later.")
 @click.option("--data", "only", multiple=True, help="Only these data sets; may be given several times.")
 @click.option("--processes", type=click.IntRange(min=1), help="Worker processes; all cores if not given.")
 @click.option("--fresh", is_flag=True, help="Set earlier results aside and begin anew.")
@@ -75,6 +78,7 @@ bench_group.add_command(list_command)
 def run_command(
     names: tuple[str, ...],
     quick: bool,
+    runs: int | None,
     only: tuple[str, ...],
     processes: int | None,
     fresh: bool,
@@ -83,15 +87,20 @@ def run_command(
     parts: tuple[str, ...],
     results: Path,
 ) -> None:
-    """Run experiments by NAME, or "all". Interrupt at will: running again goes on where it stopped."""
+    """Run experiments by NAME, "papers" (all figures of the five papers) or "all".
+
+    Interrupt at will: running again goes on where it stopped.
+    """
     from shoal.bench import experiments
-    from shoal.bench.runner import run
+    from shoal.bench.runner import pack, run
 
     if not names:
         raise click.UsageError("name an experiment, or 'all'; 'shoal bench list' shows them")
     if names[0] in FLAGSHIP_RUNS:
         if len(names) > 1:
             raise click.UsageError(f"{names[0]!r} is run by itself")
+        if runs is not None:
+            raise click.UsageError(f"--runs is not for {names[0]!r}, which has as many as it needs")
         if tuning and held_out:
             raise click.UsageError("--tuning and --held-out leave no table: give one of them, or neither")
         chosen_parts = ("peers",) if names[0] == "peers" else parts
@@ -101,13 +110,20 @@ def run_command(
         raise click.UsageError("--tuning, --held-out and --part are for 'flagship' and 'peers'")
     try:
         every = list(experiments.EXPERIMENTS) if names == ("all",) else names
+        if names == (PAPERS,):
+            # Cheapest first: whoever stops it has most verdicts.
+            theirs = (e for e in experiments.EXPERIMENTS.values() if e.paper != "ours")
+            every = [e.name for e in sorted(theirs, key=lambda e: e.hours)]
         chosen = [experiments.lookup(name) for name in every]
         for name in only:
             datasets.options(name)
     except InvalidInput as error:
         raise click.UsageError(str(error)) from error
     try:
+        chosen = [e if runs is None else e.with_runs(runs) for e in chosen]
         written = run(chosen, results=results, quick=quick, processes=processes, only=only, fresh=fresh)
+        if names == (PAPERS,):
+            pack(results)
     except KeyboardInterrupt:
         click.echo(f"Stopped. Finished runs are kept in {results}; the same command goes on.", err=True)
         raise SystemExit(130) from None
@@ -216,7 +232,8 @@ def peers_setup(names: tuple[str, ...]) -> None:
         if name not in peers.PEERS:
             near = difflib.get_close_matches(name, peers.PEERS, n=3, cutoff=0.4) or list(peers.PEERS)
             raise click.UsageError(f"there is no peer {name!r}; did you mean {' or '.join(map(repr, near))}?")
-    for name in names or peers.PEERS:
+    # Those on no package index are set up when they are named: whoever does so has them.
+    for name in names or [name for name, peer in peers.PEERS.items() if not peer.place]:
         click.echo(f"{name}: setting up in {peers.home(name)}")
         try:
             versions = peers.setup(name)

@@ -12,8 +12,8 @@ from shoal.bench.style import look, number
 # As wide as a page of the report shows without shrinking, in inches.
 PAGE = 11.0
 # The size of the names at the ends of lines.
-_SMALL = 7.5
-# More lines than that cannot be told by names at their ends, nor bands from each other.
+_SMALL = 8.0
+# Lines in a panel: more cannot be told by names at their ends, nor bands from each other.
 FEW = 8
 
 
@@ -37,15 +37,12 @@ def panels(n: int, columns: int, size: tuple[float, float], above: float = 0.0) 
 
 def line_panels(n: int, labels: tuple[str, ...]) -> tuple[Any, Any, int]:
     """Return a figure with n panels that leave room for the names of lines, and the panels in a row."""
-    few = len(labels) <= FEW
-    beside = _widest(labels, size=_SMALL) if few else 0.0
-    # Many names are above the panels, which must be wide enough together for a few of them in a line.
-    width = 2.5 + beside if few else max(3.3, min(7.8, 10.0 / n))
-    columns = max(1, min(2 if n == 4 and few else 3, n, int(PAGE / width)))
-    if columns == 1 and few:
+    beside = _widest(labels, size=_SMALL)
+    width = 2.5 + beside
+    columns = max(1, min(2 if n == 4 else 3, n, int(PAGE / width)))
+    if columns == 1:
         width = max(5.2, 3.6 + beside)
-    above = 0.0 if few else 0.2 * math.ceil(len(labels) / _names_a_line(labels, width * columns))
-    figure, axes = panels(n, columns, (width, 3.1 if columns == 1 else 2.75), above)
+    figure, axes = panels(n, columns, (width, 3.1 if columns == 1 else 2.75))
     return figure, axes, columns
 
 
@@ -70,7 +67,7 @@ def names_at_ends(ax: Any, ends: list[tuple[float, float, str]]) -> None:
     """Write each method's name at the end of its line, and push apart those that would overlap."""
     height = ax.get_figure().get_size_inches()[1] * ax.get_subplotspec().get_gridspec().nrows ** -1 * 72
     low, high = np.log(ax.get_ylim())
-    gap = 10.5 / (0.72 * height) * (high - low)
+    gap = 11.0 / (0.72 * height) * (high - low)
     ranked = sorted(ends, key=lambda end: end[1])
     places = [max(math.log(y), low) for _, y, _ in ranked]
     for i in range(1, len(places)):
@@ -109,6 +106,11 @@ def names_above(figure: Any, labels: tuple[str, ...], *, lines: bool = False) ->
         text.set_fontweight("bold")
 
 
+def names_height(labels: tuple[str, ...], width: float) -> float:
+    """Return how much room names above a figure of some width take, in inches."""
+    return 0.2 * math.ceil(len(labels) / _names_a_line(labels, width))
+
+
 def _names_a_line(labels: tuple[str, ...], width: float) -> int:
     return max(1, int(width / (_widest(labels, size=9, weight="bold") + 0.55)))
 
@@ -122,16 +124,17 @@ def _widest(texts: tuple[str, ...], *, size: float, weight: str = "normal") -> f
     return float(max(TextPath((0, 0), text, prop=font).get_extents().width for text in texts)) / 72
 
 
-def ticks_of(ax: Any, xs: list[float]) -> None:
+def ticks_of(ax: Any, xs: list[float], names: list[str] | None = None) -> None:
     """Put the values that were run on the x axis, and round numbers on the y axis."""
     from matplotlib.ticker import NullFormatter, NullLocator
 
     # All of them, as long as their numbers do not run into each other.
+    named = dict(zip(xs, names or map(number, xs), strict=True))
     shown = [xs[0]]
     for x in xs[1:]:
         if math.log(x / shown[-1]) > 0.14 * math.log(xs[-1] / xs[0]):
             shown.append(x)
-    ax.set_xticks(shown, [number(x) for x in shown])
+    ax.set_xticks(shown, [named[x] for x in shown])
     ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_minor_formatter(NullFormatter())
     log_ticks(ax.yaxis, *ax.get_ylim())

@@ -79,6 +79,8 @@ class Method:
         Passed to its estimator.
     runs : int, optional
         How often, where its paper's protocol differs from the experiment's.
+    only : tuple of str
+        Labels of the tables that it is run on; all if empty.
 
     Examples
     --------
@@ -90,6 +92,7 @@ class Method:
     algorithm: str
     parameters: tuple[tuple[str, Any], ...] = ()
     runs: int | None = None
+    only: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, label: str, algorithm: str, runs: int | None = None, **parameters: Any) -> Method:
@@ -142,7 +145,7 @@ class Case:
         facts = asdict(self)
         for name in ("series", "x"):
             del facts[name]
-        for name in ("label", "runs"):
+        for name in ("label", "runs", "only"):
             del facts["method"][name]
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
 
@@ -184,7 +187,9 @@ class Experiment:
     quick : Quick
         What `--quick` leaves.
     note : str
-        What a reader must know.
+        What a reader must know; where it is narrower than its paper, in what.
+    hours : float
+        How long all of it takes, about, on two free cores.
     """
 
     name: str
@@ -203,6 +208,7 @@ class Experiment:
     alone: bool = False
     quick: Quick = Quick()
     note: str = ""
+    hours: float = 0.1
 
     def cases(self, methods: tuple[Method, ...], *, quick: bool = False) -> Iterator[Case]:
         """Yield the runs of some methods: all values once, then all values again, table by table."""
@@ -214,8 +220,23 @@ class Experiment:
                 for value in values:
                     for method in methods:
                         limit = min(runs, method.runs or runs) if quick else method.runs or runs
-                        if run < limit:
+                        if run < limit and (not method.only or data.label in method.only):
                             yield self._case(data, value, method, run)
+
+    def with_runs(self, most: int) -> Experiment:
+        """Return the same with no more runs of each method than these: the first ones."""
+        methods = self.methods
+        if methods != "all":
+            methods = tuple(replace(m, runs=m.runs and min(most, m.runs)) for m in methods)
+        return replace(self, runs=min(most, self.runs), methods=methods)
+
+    def n_cases(self, methods: tuple[Method, ...]) -> int:
+        """Return how many runs of some methods there are in all."""
+        own = (
+            len(self.sweep.values) * (method.runs or self.runs) * len(method.only or self.data)
+            for method in methods
+        )
+        return sum(own)
 
     @property
     def relative(self) -> bool:

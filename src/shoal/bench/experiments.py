@@ -6,9 +6,10 @@ import difflib
 from dataclasses import replace
 
 from shoal.bench import papers
-from shoal.bench.claims import Claim, better, predicts, slope
+from shoal.bench.claims import Claim, better
 from shoal.bench.experiment import BASELINE, Data, Experiment, Method, Over, Quick, Sweep
 from shoal.bench.methods import PEERS
+from shoal.bench.trends import predicts, slope
 from shoal.errors import InvalidInput
 
 _EPSILONS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
@@ -58,6 +59,7 @@ def _time(over: Over, what: str, data: Data, values: tuple[float, ...], quick: Q
         methods="all",
         sweep=Sweep(over, values),
         runs=5,
+        hours=2.0,
         metrics=("seconds", "memory"),
         alone=True,
         quick=quick,
@@ -73,6 +75,7 @@ _OURS = (
         methods="all",
         sweep=Sweep("epsilon", _EPSILONS),
         runs=20,
+        hours=20.0,
         figures=("matrix", "curves"),
         quick=_QUICK,
         claims=(
@@ -102,6 +105,7 @@ _OURS = (
         methods=(Method.of("KMeans", "auto"), *_PEERS_OF_AUTO),
         sweep=Sweep("epsilon", (0.1, 0.25, 1.0)),
         runs=20,
+        hours=8.0,
         metrics=("ratio",),
         figures=("overview", "curves"),
         quick=Quick(5),
@@ -125,6 +129,7 @@ _OURS = (
         methods="all",
         sweep=Sweep("epsilon", _EPSILONS),
         runs=20,
+        hours=20.0,
         delta=1e-6,
         figures=("matrix", "curves"),
         quick=replace(_QUICK, runs=3, values=(0.1, 1.0)),
@@ -145,6 +150,7 @@ _OURS = (
         ),
         sweep=Sweep("epsilon", (0.1, 0.5, 1.0, 4.0)),
         runs=20,
+        hours=1.0,
         metrics=("distance",),
         quick=Quick(5),
         claims=(
@@ -168,6 +174,7 @@ _OURS = (
         methods="all",
         sweep=Sweep("k", (2, 3, 5, 8, 12, 20, 30)),
         runs=20,
+        hours=5.0,
         quick=Quick(3, (2, 5, 12, 30)),
     ),
     Experiment(
@@ -178,6 +185,7 @@ _OURS = (
         methods="all",
         sweep=Sweep("d", (2, 3, 5, 8, 12, 20, 40, 100)),
         runs=20,
+        hours=6.0,
         quick=Quick(3, (2, 5, 12, 40)),
     ),
     Experiment(
@@ -188,6 +196,7 @@ _OURS = (
         methods="all",
         sweep=Sweep("n", (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)),
         runs=20,
+        hours=8.0,
         quick=Quick(3, (1_000, 10_000, 100_000)),
     ),
     *(
@@ -199,6 +208,7 @@ _OURS = (
             methods=(Method.of("KMeans", "auto"), *_LLOYDS, Method.of("LSHTreeKMeans", "lsh-tree")),
             sweep=Sweep("epsilon", (0.5, 1.0, 2.0, 4.0)),
             runs=10,
+            hours=1.0,
             delta=delta,
             quick=Quick(3, (1.0,)),
             claims=(
@@ -222,6 +232,7 @@ _OURS = (
         methods=_LLOYDS,
         sweep=Sweep("epsilon", (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)),
         runs=100,
+        hours=0.2,
         metrics=("centre_error",),
         figures=("predicted",),
         quick=Quick(30),

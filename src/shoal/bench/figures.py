@@ -16,13 +16,16 @@ from shoal.bench.drawing import (
     log_ticks,
     names_above,
     names_at_ends,
+    names_height,
     panels,
     ticks_of,
 )
 from shoal.bench.experiment import Experiment, Metric
 from shoal.bench.methods import ONE_START
+from shoal.bench.ranking import DEFAULT
 from shoal.bench.results import Results
 from shoal.bench.style import AXES, METRICS, look, number
+from shoal.bench.trends import NO_NOISE
 from shoal.reporting.document import style
 
 
@@ -30,18 +33,19 @@ def curves(experiment: Experiment, results: Results, metric: Metric) -> Any:
     """Draw one panel a table: the metric against what is varied, a line and a band a method."""
     with style():
         series = results.distinct("series")
+        results = _no_more_than(FEW, results, metric)
         labels = results.distinct("method")
         figure, axes, columns = line_panels(len(series), labels)
-        few = len(labels) <= FEW
         timed = metric == "seconds" and len(results.where(method=ONE_START.label)) > 0
         for ax, name in zip(axes, series, strict=False):
             here = results.where(series=name)
-            ends = []
+            ends, xs = [], sorted(here.distinct("x"))
             for label in reversed(here.distinct("method")):  # the first on top
                 points = _points(here, label, metric, relative=timed)
                 if len(points):
+                    points[:, 0] = [_place(x, xs) for x in points[:, 0]]
                     ends.append((points[-1, 0], points[-1, 1], label))
-                    line(ax, points, label, band=few and not timed)
+                    line(ax, points, label, band=not timed)
             ax.set_xscale("log")
             ax.set_yscale("log")
             if metric == "nicv" and len(here.values("best")):
@@ -50,16 +54,39 @@ def curves(experiment: Experiment, results: Results, metric: Metric) -> Any:
                 ends.append((max(p[0] for p in ends), best, "best non-private"))
             if metric == "ratio":
                 ax.axhline(1, color="#444444", linewidth=1.2, linestyle=(0, (1, 1)))
-            ticks_of(ax, sorted(here.distinct("x")))
-            if few:
-                names_at_ends(ax, ends)
+            ticks_of(
+                ax, [_place(x, xs) for x in xs], [number(x) if x != NO_NOISE else "no noise" for x in xs]
+            )
+            names_at_ends(ax, ends)
             _title(ax, here, name, experiment)
             ax.set_xlabel(AXES[experiment.sweep.over])
         for ax in axes[::columns]:
             ax.set_ylabel("time ÷ scikit-learn's, one start" if timed else METRICS[metric].split(":")[0])
-        if not few:
-            names_above(figure, labels, lines=True)
         return figure
+
+
+def _place(x: float, xs: list[float]) -> float:
+    """Return where a value is drawn: no noise at all, a little beyond the others."""
+    return 4 * xs[-2] if x == NO_NOISE and len(xs) > 1 else x
+
+
+def _no_more_than(most: int, results: Results, metric: Metric) -> Results:
+    """Leave in each panel no more methods than can be told apart: our default, and the best others."""
+    kept = []
+    for series in results.distinct("series"):
+        here = results.where(series=series)
+        labels = here.distinct("method")
+        typical = {label: _typical_of(here.where(method=label), metric) for label in labels}
+        ranked = sorted(labels, key=lambda label: (label not in (DEFAULT, ONE_START.label), typical[label]))
+        chosen = set(ranked[:most])
+        kept += [record for record in here if record["method"] in chosen]
+    return Results(kept)
+
+
+def _typical_of(results: Results, metric: str) -> float:
+    means = [cell.mean(metric) for _, _, cell in results.cells()]
+    logs = [math.log(mean) for mean in means if mean > 0]
+    return sum(logs) / len(logs) if logs else math.inf
 
 
 def overview(experiment: Experiment, results: Results, metric: Metric) -> Any:
@@ -70,10 +97,11 @@ def overview(experiment: Experiment, results: Results, metric: Metric) -> Any:
             results.distinct("series"),
             key=lambda name: -_least(results.where(series=name, x=values[-1]), metric),
         )
-        height = 1.4 + (0.15 + 0.055 * len(results.distinct("method"))) * len(tables)
-        figure = figure_of(max(3.0 * len(values) + 1.6, 7.0), height)
-        grid = figure.subplots(1, len(values), sharey=True, sharex=True, squeeze=False)
         labels = results.distinct("method")
+        width = max(3.0 * len(values) + 1.6, 7.0)
+        height = 1.2 + names_height(labels, width) + (0.15 + 0.09 * len(labels)) * len(tables)
+        figure = figure_of(width, height)
+        grid = figure.subplots(1, len(values), sharey=True, sharex=True, squeeze=False)
         for ax, x in zip(grid[0], values, strict=True):
             for i, table in enumerate(tables):
                 for j, label in enumerate(labels):

@@ -13,7 +13,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -26,6 +26,7 @@ import numpy.typing as npt
 from shoal.datasets import Dataset
 from shoal.datasets.files import cache_directory
 from shoal.errors import InvalidInput, ShoalError
+from shoal.reporting.store import Record
 
 _WORKER = Path(__file__).with_name("peer_worker.py")
 _STAMP = "shoal-peer.json"
@@ -49,12 +50,15 @@ class Peer:
         What it really spends at epsilon = 1 on d columns, by its own formulas.
     notes : tuple of str
         What a reader of its results must know.
+    place : str
+        An environment variable that says where its code is, if it is on no package index; else empty.
     """
 
     name: str
     requirements: tuple[str, ...]
     spends: Callable[[int], float]
     notes: tuple[str, ...]
+    place: str = ""
 
 
 def diffprivlib_spends(d: int) -> float:
@@ -88,7 +92,22 @@ PEERS = {
             "diffprivlib reads the exact number of rows to choose its number of rounds.",
         ),
     ),
+    "google-lsh": Peer(
+        "google-lsh",
+        ("absl-py", "dp-accounting", "scikit-learn", "pandas"),
+        lambda _: 1.0,
+        (
+            "Google's LSH clustering is on no package index: it is run where SHOAL_GOOGLE_CLUSTERING names "
+            "the folder 'learning' of a checkout of google/differential-privacy. It is for (epsilon, delta).",
+        ),
+        place="SHOAL_GOOGLE_CLUSTERING",
+    ),
 }
+
+
+def known_in(records: Iterable[Record]) -> list[str]:
+    """Return the peers that some results are of."""
+    return sorted({r["algorithm"].removeprefix("peer:") for r in records} & PEERS.keys())
 
 
 def lookup(name: str) -> Peer:
@@ -112,7 +131,9 @@ def python(name: str) -> Path:
 
 def installed(name: str) -> bool:
     """Tell whether a peer's environment is complete."""
-    return name in PEERS and (home(name) / _STAMP).is_file() and python(name).exists()
+    if name not in PEERS or (PEERS[name].place and not os.environ.get(PEERS[name].place)):
+        return False
+    return (home(name) / _STAMP).is_file() and python(name).exists()
 
 
 def setup(name: str) -> dict[str, str]:
@@ -130,7 +151,14 @@ def setup(name: str) -> dict[str, str]:
 
 
 def fit(
-    name: str, data: Dataset, k: int, *, epsilon: float, seed: int | None, true_epsilon: bool = False
+    name: str,
+    data: Dataset,
+    k: int,
+    *,
+    epsilon: float,
+    seed: int | None,
+    delta: float = 0.0,
+    true_epsilon: bool = False,
 ) -> tuple[npt.NDArray[np.float64], float]:
     """Return a peer's centres, in scaled units, and its seconds.
 
@@ -138,7 +166,7 @@ def fit(
     """
     asked = epsilon / lookup(name).spends(data.n_columns) if true_epsilon else epsilon
     worker = _worker(name)
-    request = {"table": _saved(data), "n_clusters": k, "epsilon": asked, "seed": seed}
+    request = {"table": _saved(data), "n_clusters": k, "epsilon": asked, "delta": delta, "seed": seed}
     answer = worker.ask(request)
     if "error" in answer:
         raise PeerFailed(f"{name}: {answer['error']}")

@@ -11,6 +11,9 @@ import numpy as np
 
 from shoal.reporting.store import Record
 
+# From here on a median is shown beside the mean.
+SCATTERED = 0.2
+
 
 @dataclass(frozen=True)
 class Summary:
@@ -21,9 +24,18 @@ class Summary:
     sd: float
     low: float
     high: float
+    median: float = math.nan
 
     def __str__(self) -> str:
-        return f"{self.mean:.3g} ± {self.sd:.2g}" if self.n > 1 else f"{self.mean:.3g} (one run)"
+        if self.n == 1:
+            return f"{self.mean:.3g} (one run)"
+        text = f"{self.mean:.3g} ± {self.sd:.2g}"
+        return f"{text}, median {self.median:.3g}" if self.scattered else text
+
+    @property
+    def scattered(self) -> bool:
+        """Whether a few runs make the mean: it is off the median by more than a fifth."""
+        return abs(self.mean - self.median) > SCATTERED * abs(self.median)
 
     @property
     def se(self) -> float:
@@ -80,9 +92,9 @@ class Results:
         values = self.values(metric)
         if not len(values):
             return None
-        low, high = np.quantile(values, [0.1, 0.9])
+        low, median, high = np.quantile(values, [0.1, 0.5, 0.9])
         sd = float(values.std(ddof=1)) if len(values) > 1 else math.nan
-        return Summary(len(values), float(values.mean()), sd, float(low), float(high))
+        return Summary(len(values), float(values.mean()), sd, float(low), float(high), float(median))
 
     def cells(self) -> Iterator[tuple[str, float, Results]]:
         """Yield the runs on each table at each value, all methods together."""

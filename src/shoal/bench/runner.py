@@ -31,7 +31,7 @@ from shoal.bench.experiment import Case, Experiment
 from shoal.bench.measure import measure
 from shoal.bench.plan import TOO_SLOW, Work, plan, references
 from shoal.errors import ShoalError
-from shoal.reporting.store import Record
+from shoal.reporting.store import Record, Store
 
 
 @dataclass(frozen=True)
@@ -91,6 +91,12 @@ def run(
             if message:
                 console.print(f"[yellow]{work.store.path.stem}[/]: {message}", highlight=False)
     return _execute(works, processes, QUICK_LIMITS if quick else Limits(), console)
+
+
+def pack(results: Path) -> None:
+    """Pack every result file of a directory, for keeping."""
+    for path in sorted(results.glob("*.jsonl")):
+        Store(path).pack()
 
 
 def _execute(works: list[Work], processes: int, limits: Limits, console: Console) -> int:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import fields
@@ -63,43 +61,18 @@ class Found:
         return sum(float(r.get("cpu", 0.0)) for runs in self._by_cell.values() for r in runs.values())
 
 
-class PackedStore:
-    """Results as they come in a ``.jsonl`` file; what is packed is in the ``.jsonl.gz`` beside it.
+class FlagshipStore(Store):
+    """Results of the flagship's run.
 
     Parameters
     ----------
     path : Path
-        Of the file of lines, without the ``.gz``.
+        Of the file of lines.
     """
 
     def __init__(self, path: Path) -> None:
-        self.path, self.packed = path, path.with_name(path.name + ".gz")
-        self._lines = Store(path, facts=("table", "epsilon", "algorithm", "seed"))
+        super().__init__(path, facts=("table", "epsilon", "algorithm", "seed"))
 
     def read(self) -> list[Record]:
-        """Return all results, packed or not; what failed is tried again, unless it was too slow."""
-        records = [json.loads(line) for line in self._unpacked()] + self._lines.read()
-        return [r for r in records if not r.get("error") or r["error"].startswith(TOO_SLOW)]
-
-    def append(self, record: Record) -> None:
-        """Add a result; it is on disk when this returns."""
-        self._lines.append(record)
-
-    def pack(self) -> None:
-        """Put all lines into the packed file."""
-        lines = self._unpacked() + [json.dumps(r).encode() for r in self._lines.read()]
-        if lines:
-            # Without a time in it: the same results are the same file.
-            part = self.packed.with_name(self.packed.name + ".part")
-            part.write_bytes(gzip.compress(b"\n".join(lines) + b"\n", mtime=0))
-            part.replace(self.packed)
-            self.path.unlink(missing_ok=True)
-
-    def retire(self) -> None:
-        """Put both files out of the way, to begin anew."""
-        self.pack()
-        if self.packed.exists():
-            Store(self.packed).retire()
-
-    def _unpacked(self) -> list[bytes]:
-        return gzip.decompress(self.packed.read_bytes()).splitlines() if self.packed.is_file() else []
+        """Return all results; what failed is tried again, unless it was too slow."""
+        return [r for r in super().read() if not r.get("error") or r["error"].startswith(TOO_SLOW)]

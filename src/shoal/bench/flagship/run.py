@@ -13,7 +13,7 @@ from rich.console import Console
 
 from shoal import datasets
 from shoal.bench.flagship.cells import measure
-from shoal.bench.flagship.found import Found, PackedStore
+from shoal.bench.flagship.found import FlagshipStore, Found
 from shoal.bench.flagship.judge import judge
 from shoal.bench.flagship.parts import PARTS, Job, Scope
 from shoal.bench.flagship.tables import TABLES, lookup
@@ -61,7 +61,7 @@ def run(
     console = console or Console()
     scope = Scope.of(tuning=tuning, held_out=held_out, only=tuple(lookup(n).name for n in only), quick=quick)
     scope = _at_hand(scope, console)
-    store = PackedStore(results / ("flagship-tuning.jsonl" if tuning else "flagship.jsonl"))
+    store = FlagshipStore(results / ("flagship-tuning.jsonl" if tuning else "flagship.jsonl"))
     if fresh:
         store.retire()
     found = Found(store.read())

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 from shoal.bench.claims import Claim, Verdict, better, gain, no_worse
 from shoal.bench.experiment import Data, Experiment, Method, Quick, Sweep
 from shoal.bench.results import Results
@@ -11,7 +14,7 @@ _JOSHI = "Joshi and Thakkar"
 _SMALL = tuple(map(Data.of, ("iris", "wine", "breast_cancer", "digits")))
 _AS_IT_WAS = {"published": True, "allow_unproven": True, "max_iter": 10}
 _GUARANTEE = Method.of("KMeans-Guarantee as published: no guarantee", "convergent", **_AS_IT_WAS)
-_SUB = Method.of("SubCluster as published: no guarantee", "subcluster", **_AS_IT_WAS)
+_STAYS = Method.of("KMeans-Guarantee, stays: no guarantee", "convergent", empty_zone="stay", **_AS_IT_WAS)
 _REPAIRED = Method.of("KMeans-Guarantee, repaired", "convergent")
 _SUB_REPAIRED = Method.of("SubCluster, repaired", "subcluster")
 _LLOYD = Method.of("DPLloyd", "lloyd")
@@ -19,10 +22,36 @@ _INNER = {
     k: Method.of(f"SubCluster, {k} inner: no guarantee", "subcluster", internal_k=k, **_AS_IT_WAS)
     for k in (2, 3, 4, 5)
 }
+# What the paper found best: 4 sub-clusters of a zone on Wine and Breast Cancer, 5 on Digits; on Iris they
+# matter little.
+_CHOSEN = {"iris": 3, "wine": 4, "breast_cancer": 4, "digits": 5}
+_OF_TABLE = {table: _INNER[k].label for table, k in _CHOSEN.items()}
+_SUBS = tuple(dict.fromkeys(_OF_TABLE.values()))
+_GAINS = {"iris": 1.1, "wine": 4.13, "breast_cancer": 2.83, "digits": 1.0}
+_KMEANS = Method.of("KMeans", "auto")
 _NOTE = (
     "The published versions are **not differentially private**: for them epsilon says how noisy choices are, "
     "and no more. The repaired ones and DPLloyd are private. Each method has the same public bounds."
 )
+
+
+def _nowhere_worse(baseline: str) -> Callable[[Results], Verdict]:
+    """Check that SubCluster, with the sub-clusters chosen for each table, is surely worse on none."""
+
+    def check(results: Results) -> Verdict:
+        found = {
+            table: no_worse(label, baseline, metric="cost_gap", data=(table,))(results)
+            for table, label in _OF_TABLE.items()
+        }
+        worse = [table for table, verdict in found.items() if verdict.outcome == "does not hold"]
+        if any(verdict.outcome == "not run" for verdict in found.values()):
+            return Verdict("not run", f"some tables lack several runs of {baseline}")
+        why = "surely worse on " + ", ".join(worse) if worse else "surely worse on no table"
+        return Verdict(
+            "in part" if 0 < len(worse) < len(found) else "does not hold" if worse else "holds", why
+        )
+
+    return check
 
 
 def _not_private(_: Results) -> Verdict:
@@ -39,27 +68,46 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         title="CostGap against epsilon: SubCluster and KMeans-Guarantee",
         paper=f"{_JOSHI}, figure 3",
         data=_SMALL,
-        methods=(_GUARANTEE, _SUB, _REPAIRED, _SUB_REPAIRED, _LLOYD),
+        methods=(
+            _GUARANTEE,
+            _STAYS,
+            *(
+                replace(_INNER[k], only=tuple(table for table, chosen in _CHOSEN.items() if chosen == k))
+                for k in sorted(set(_CHOSEN.values()))
+            ),
+            _REPAIRED,
+            _SUB_REPAIRED,
+            _LLOYD,
+            _KMEANS,
+        ),
         sweep=Sweep("epsilon", (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)),
         runs=30,
         metrics=("cost_gap",),
+        hours=0.1,
         quick=Quick(10, (0.1, 0.5, 1.0, 4.0)),
-        note=_NOTE,
+        note=f"{_NOTE} Sub-clusters of a zone as the paper chose them: "
+        + ", ".join(f"{k} on {table}" for table, k in _CHOSEN.items())
+        + ". No paper says what the baseline does where its sampling zone has no rows: it takes any row of "
+        "the convergent zone, or stays; the certificate of each fit says how often that happens.",
         claims=(
             Claim("The same differential privacy requirements are kept", (), _not_private),
             Claim(
                 "SubCluster's CostGap is 1.1, 4.13, 2.83 and 1 times smaller",
-                (_SUB.label, _GUARANTEE.label),
-                gain(
-                    _SUB.label,
-                    _GUARANTEE.label,
-                    {"iris": 1.1, "wine": 4.13, "breast_cancer": 2.83, "digits": 1.0},
+                (*_SUBS, _GUARANTEE.label),
+                gain(_OF_TABLE, _GUARANTEE.label, _GAINS),
+                reading="an empty sampling zone gives way to the whole convergent zone",
+                otherwise=(
+                    "a centre with an empty sampling zone stays",
+                    (*_SUBS, _STAYS.label),
+                    gain(_OF_TABLE, _STAYS.label, _GAINS),
                 ),
             ),
             Claim(
                 "SubCluster's CostGap is smaller than KMeans-Guarantee's or equal on every table",
-                (_SUB.label, _GUARANTEE.label),
-                no_worse(_SUB.label, _GUARANTEE.label, metric="cost_gap"),
+                (*_SUBS, _GUARANTEE.label),
+                _nowhere_worse(_GUARANTEE.label),
+                reading="whole convergent zone",
+                otherwise=("a centre stays", (*_SUBS, _STAYS.label), _nowhere_worse(_STAYS.label)),
             ),
             Claim(
                 "(ours) With a guarantee, KMeans-Guarantee repaired has a smaller CostGap than DPLloyd",
