@@ -31,6 +31,9 @@ SHOWN = ("numpy", "scipy", "scikit-learn", "numba", "pandas", "polars", "pyarrow
 # Only we run these, so nothing is promised of old ones.
 TOOLS = ("pytest", "pytest-xdist", "pytest-cov", "hypothesis", "opendp", "playwright")
 
+# What our floors bring along, where its newest version warns of them: matplotlib 3.8 calls old names.
+BROUGHT = ("pyparsing<3.3",)
+
 # Wheels for a Python appear later than our floors; these are the first that have one.
 FIRST_WHEELS = {
     "3.13": {
@@ -54,7 +57,7 @@ def floors(python: str) -> list[str]:
     """Pin what users have to its floor in pyproject.toml: `numpy>=1.26` becomes `numpy==1.26`."""
     found = [re.match(r"([\w-]+)>=([\d.]+)$", one) for one in wanted()]
     pairs = [match.groups() for match in found if match and match[1] not in TOOLS]
-    return [f"{name}=={FIRST_WHEELS.get(python, {}).get(name, floor)}" for name, floor in pairs]
+    return [*(f"{name}=={FIRST_WHEELS.get(python, {}).get(name, floor)}" for name, floor in pairs), *BROUGHT]
 
 
 # pandas 2 and 3 hold text in different types, so each has a set beside newest libraries.

@@ -1,4 +1,4 @@
-"""Every block of the tutorial and of two how-to pages runs, in order, in an empty folder."""
+"""Every block of the start page, the tutorial and some how-to pages runs, in order, in an empty folder."""
 
 import re
 import shlex
@@ -17,7 +17,13 @@ BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 @pytest.mark.parametrize(
     ("page", "least"),
     [
+        ("start.md", 5),
+        ("index.md", 1),
         ("tutorial.md", 6),
+        ("how-to/map.md", 2),
+        ("how-to/choose-k.md", 2),
+        ("how-to/audit-another-library.md", 2),
+        ("how-to/add-an-algorithm.md", 2),
         ("how-to/pipelines.md", 1),
         ("how-to/coreset.md", 4),
         ("how-to/columns.md", 1),
@@ -42,10 +48,24 @@ def test_page_runs(page, least, tmp_path, monkeypatch):
             assert result.exit_code == 0, f"{line}\n{result.output}"
 
 
+@pytest.mark.slow
+def test_the_block_of_the_readme_runs_and_prints_what_it_says(capsys):
+    text = (DOCS.parent / "README.md").read_text()
+    [(_, block)] = BLOCK.findall(text)
+    exec(compile(block, "README.md", "exec"), {})
+    printed = capsys.readouterr().out
+    shown = re.search(r"^```\n(\[\[.*?)^\.\.\.", text, re.MULTILINE | re.DOTALL)
+    assert shown is not None
+    for line in shown[1].splitlines():
+        # The order of groups, and how much of the budget is left over, differ from fit to fit.
+        assert line.strip("[] ").split("spent")[0] in printed, line
+
+
 def test_every_relative_link_of_the_docs_leads_somewhere():
     root = DOCS.parent
     for page in [*root.glob("*.md"), *DOCS.rglob("*.md")]:
-        for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text()):
+        text = page.read_text()
+        for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", text) + re.findall(r'src="([^"]+)"', text):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
