@@ -7,22 +7,24 @@ BIN    := $(VENV)/bin
 
 # More for pytest: make test PYTEST="--durations=15 tests/sources"
 PYTEST ?=
+# On all cores; what shares a cluster (Dask, Spark) stays on one of them.
+CORES := -n auto --dist loadgroup
 
-.PHONY: demo test test-fast coverage test-matrix matrix spark lint docs docs-serve release-check bench faults mutants clean
+.PHONY: demo test test-fast coverage test-matrix matrix spark lint docs docs-serve release-check install-check bench faults mutants clean
 
 demo: $(VENV)/.plot
 	$(BIN)/shoal demo
 
 test: lint $(VENV)/.test
-	$(BIN)/python -m pytest -n auto $(PYTEST)
+	$(BIN)/python -m pytest $(CORES) $(PYTEST)
 
 # What is done in a minute and a half; the slow rest is marked by what it was measured to take.
 test-fast: $(VENV)/.test
-	$(BIN)/python -m pytest -n auto -m "not slow" $(PYTEST)
+	$(BIN)/python -m pytest $(CORES) -m "not slow" $(PYTEST)
 
 # Which lines of Python no test runs (compiled kernels are not seen). A target of its own: tracing slows the tests.
 coverage: $(VENV)/.test
-	$(BIN)/python -m pytest -n auto --cov=shoal --cov-report=term:skip-covered $(PYTEST)
+	$(BIN)/python -m pytest $(CORES) --cov=shoal --cov-report=term:skip-covered $(PYTEST)
 
 # Old and new libraries, on every Python that is found; an environment each. MATRIX="--python 3.12 --set oldest" for some.
 MATRIX ?=
@@ -56,6 +58,11 @@ release-check: $(VENV)/.release
 	build/release/venv/bin/python -m pip install -q --disable-pip-version-check "$$(ls dist/*.whl)[plot]"
 	cd build/release && venv/bin/shoal --version && venv/bin/shoal demo
 
+# The wheel, without extras and with each, on every Python that is found.
+install-check: $(VENV)/.release
+	rm -rf dist && $(BIN)/python -m build --outdir dist .
+	$(PYTHON) .ci/install.py dist/*.whl
+
 # Kill, fill, cut off and race a ledger on purpose; prints how often it held (docs/explanation/ledger.md).
 faults: $(VENV)/.test
 	cd tests && $(abspath $(BIN))/python -m faults.run
@@ -63,8 +70,11 @@ faults: $(VENV)/.test
 mutants: $(VENV)/.test
 	$(BIN)/python tests/mutants/run.py
 
-bench: $(VENV)/.test
+bench: $(VENV)/.test $(VENV)/.bench
+	$(BIN)/python benchmarks/kernels.py
 	$(BIN)/python benchmarks/lloyd.py
+	$(BIN)/python benchmarks/first_call.py
+	$(BIN)/python benchmarks/files.py
 	$(BIN)/python benchmarks/kmeans.py
 	$(BIN)/python benchmarks/families.py
 	$(BIN)/python benchmarks/coreset.py
@@ -76,8 +86,10 @@ $(VENV)/.plot: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[plot]' && touch $@
 $(VENV)/.test: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[plot,test,docs]' && touch $@
+$(VENV)/.bench: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[bench]' && touch $@
 $(VENV)/.spark: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[test-spark]' && touch $@
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[spark]' && touch $@
 $(VENV)/.docs: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[docs]' && touch $@
 $(VENV)/.release: pyproject.toml | $(VENV)/bin/python

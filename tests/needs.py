@@ -56,7 +56,7 @@ KNOWN: dict[str, tuple[Callable[[], str | None], str]] = {
     "java": (java, "no Java runtime on the path (Debian: apt-get install default-jre-headless)"),
     "mkdocs": (mkdocs, "no mkdocs (pip install -e '.[docs]')"),
     "postgres": (postgres, "no PostgreSQL server programs or psycopg (Debian: apt-get install postgresql)"),
-    "spark": (spark, "no pyspark with a Java runtime (pip install -e '.[test-spark]')"),
+    "spark": (spark, "no pyspark with a Java runtime (pip install -e '.[spark]')"),
 }
 
 needs = pytest.mark.needs

@@ -1,5 +1,6 @@
 """A fit that was interrupted goes on where it was, and equals one that was not."""
 
+import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 
 from shoal import Accountant, CoresetKMeans, DPLloyd, GeneticKMeans, GridSynopsis, KMeans, PrivateScaler
 from shoal.accounting.ledgered_fit import LedgerAllowance
-from shoal.errors import BudgetExceeded, InvalidLedger
+from shoal.errors import BudgetExceeded, InvalidInput, InvalidLedger
 from shoal.queries.questions import Sums
 from shoal.sources import Table
 
@@ -220,3 +221,27 @@ def test_answers_are_stored_exactly(path, frame):
     for entry in model.release_.transcript.entries:
         assert digest(unpack(entry.question, pack(entry.answer))) == digest(entry.answer)
     assert Fraction(trips.spent) > 0
+
+
+def test_a_fit_that_has_a_name_is_begun_once(tmp_path):
+    ledger, name = tmp_path / "named.ledger", "0123456789abcdef"
+    Accountant.create(ledger, "trips", epsilon=3)
+    X = np.random.default_rng(0).random((500, 1))
+    found = []
+    for _ in range(2):  # the second time it is read back, for nothing
+        budget = Accountant.open(ledger, "trips", fit=name)
+        found.append(DPLloyd(2, epsilon=1.0, bounds=(0, 1), budget=budget).fit(X).cluster_centers_)
+    assert np.array_equal(*found)
+    assert Accountant.open(ledger, "trips").spent <= 1
+    assert list(Accountant.open(ledger, "trips").book.fits) == [name]
+    with pytest.raises(InvalidLedger, match="other parameters"):
+        DPLloyd(2, epsilon=0.5, bounds=(0, 1), budget=Accountant.open(ledger, "trips", fit=name)).fit(X)
+    assert pickle.loads(pickle.dumps(Accountant.open(ledger, "trips", fit=name)))._fit == name
+
+
+@pytest.mark.parametrize("given", [{"fit": "x"}, {"fit": 7}, {"fit": "0123456789abcdef", "resume": "0"}])
+def test_a_name_that_is_none_is_refused(tmp_path, given):
+    ledger = tmp_path / "named.ledger"
+    Accountant.create(ledger, "trips", epsilon=3)
+    with pytest.raises(InvalidInput, match="fit"):
+        Accountant.open(ledger, "trips", **given)

@@ -7,7 +7,7 @@ import pytest
 from mutants.run import PAGE, ROOT, SOURCE, mutants
 
 # Whose tests are about privacy: what is released, charged, drawn or read of a row.
-PRIVACY = ("privacy", "mechanisms", "accounting", "audit", "domain", "ledger")
+PRIVACY = ("privacy", "mechanisms", "accounting", "audit", "domain", "ledger", "studio")
 
 
 @pytest.mark.parametrize("mutant", mutants(), ids=lambda mutant: mutant.what)
