@@ -105,15 +105,19 @@ class Zoning:
         with ui.element("details").classes("corners"):
             text("Add a rectangle by its corners", tag="summary")
             with ui.element("div").classes("row-line"):
+                # Text: a number field is written anew by the server when it is left, and a slow server loses digits.
                 ends = [
-                    ui.number(label=word).props(f'dense outlined aria-label="{word} end"')
+                    ui.input(label=word).props(f'dense outlined inputmode=decimal aria-label="{word} end"')
                     for word in ("West", "South", "East", "North")
                 ]
                 button("Add it", told(lambda: self._add_rectangle([end.value for end in ends])))
 
-    def _add_rectangle(self, ends: list[float | None]) -> None:
-        west, south, east, north = ends
-        if west is None or south is None or east is None or north is None or west >= east or south >= north:
+    def _add_rectangle(self, ends: list[str | None]) -> None:
+        try:
+            west, south, east, north = (float(end or "") for end in ends)
+        except ValueError:
+            raise InvalidInput("a rectangle needs four numbers, in degrees, such as 10.7")
+        if not (-180 <= west < east <= 180 and -90 <= south < north <= 90):
             raise InvalidInput("a rectangle needs west below east and south below north, in degrees")
         ring = [[west, south], [east, south], [east, north], [west, north], [west, south]]
         shape = {"type": "Polygon", "coordinates": [ring]}
