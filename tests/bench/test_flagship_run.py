@@ -150,3 +150,12 @@ def test_a_run_as_it_is_typed(tmp_path, monkeypatch):
     assert "| iris | 0.1 |" in (tmp_path / "flagship.md").read_text()
     assert "0 new results" in CliRunner().invoke(bench_group, words).output
     cells._known.cache_clear()
+
+
+def test_the_clock_starts_when_the_code_is_loaded(monkeypatch):
+    """An alarm in the middle of an import breaks every later fit of a process."""
+    told = []
+    monkeypatch.setattr(cells, "_warm_up", lambda algorithm: told.append(algorithm))
+    monkeypatch.setattr(cells, "stop_after", told.append)
+    assert "error" not in cells.measure(Cell("iris", 1.0, algorithm="lloyd"), 1, limit=60.0)
+    assert told == ["lloyd", 60.0, float("inf")]

@@ -35,9 +35,9 @@ def measure(case: Case, threads: int | None, limit: float) -> Record:
     """Run a case and return its record. An error is a result too: it is kept and shown."""
     record = describe(case)
     try:
-        stop_after(limit)
         data = _table(case.data.name, case.data.parameters, case.rows)
         _warm_up(case, threads)
+        stop_after(limit)  # not before: an alarm during an import breaks every later fit of the process
         before = _reset_peak()
         found = fit(
             case.method, data, case.k, epsilon=case.epsilon, delta=case.delta, seed=case.seed, threads=threads

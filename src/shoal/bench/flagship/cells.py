@@ -10,8 +10,9 @@ import json
 import math
 import time
 import warnings
+from contextlib import suppress
 from dataclasses import asdict, dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -23,7 +24,7 @@ from shoal.algorithms import REGISTRY, Status
 from shoal.bench.flagship.tables import OTHER_UNITS, TABLES, lookup, loose_box, rows_of
 from shoal.bench.measure import nicv, stop_after
 from shoal.datasets.files import cache_directory
-from shoal.errors import InvalidInput, ShoalWarning
+from shoal.errors import InvalidInput, ShoalError, ShoalWarning
 from shoal.reporting.store import Record
 
 Boxed: TypeAlias = tuple[Array, dict[str, Any]]
@@ -73,7 +74,8 @@ def measure(cell: Cell, seed: int, threads: int | None = 1, limit: float = math.
     try:
         rows, options = boxed(cell.table, cell.box)
         base = denominator(cell.table, cell.box)
-        stop_after(limit)
+        _warm_up(cell.algorithm)
+        stop_after(limit)  # not before: an alarm during an import breaks every later fit of the process
         k = cell.n_clusters or rows_of(cell.table)[1]
         make = getattr(shoal.estimators, REGISTRY[cell.algorithm].estimator)
         model = make(k, epsilon=cell.epsilon, delta=cell.delta, random_state=seed, n_jobs=threads, **options)
@@ -93,6 +95,17 @@ def measure(cell: Cell, seed: int, threads: int | None = 1, limit: float = math.
     finally:
         stop_after(math.inf)
     return record
+
+
+@cache
+def _warm_up(algorithm: str) -> None:
+    """Load what an algorithm needs, compiled code too, in few columns and in many."""
+    for columns in (2, 8):
+        make = getattr(shoal.estimators, REGISTRY[algorithm].estimator)
+        small = np.random.default_rng(0).random((100, columns))
+        with warnings.catch_warnings(), suppress(ShoalError):  # the fit that follows will say it too
+            warnings.simplefilter("ignore", ShoalWarning)
+            make(2, epsilon=1.0, bounds=(0, 1), random_state=0).fit(small)
 
 
 def boxed(name: str, box: str) -> Boxed:
