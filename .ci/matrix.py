@@ -5,7 +5,8 @@ Each pair of a Python and a set of versions has an environment of its own under 
 versions are the floors in pyproject.toml, so that what is promised is what is tested. Standard library only:
 it runs before anything is installed.
 
-    .ci/matrix.py                          everything
+    .ci/matrix.py                          every Python and every set once: half an hour on two cores
+    .ci/matrix.py --every                  every pair of them: an hour and a half
     .ci/matrix.py --python 3.12 --set oldest pandas2 -- tests/sources -x
 """
 
@@ -99,21 +100,30 @@ def versions(python: Path) -> str:
     return subprocess.run([python, "-c", ask], capture_output=True, text=True, check=True).stdout.strip()
 
 
+def pairs(chosen: argparse.Namespace) -> dict[str, list[str]]:
+    """Return the sets that each Python runs with."""
+    if chosen.every or chosen.python or chosen.set:
+        return {version: chosen.set or list(SETS) for version in chosen.python or PYTHONS}
+    # Old libraries go with the oldest Python, new ones with the newest.
+    return {version: [which] for version, which in zip(PYTHONS, SETS, strict=True)}
+
+
 def main() -> int:
     """Run the chosen pairs one after the other; 1 if any failed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--python", nargs="+", default=PYTHONS, choices=PYTHONS)
-    parser.add_argument("--set", nargs="+", default=list(SETS), choices=list(SETS))
+    parser.add_argument("--python", nargs="+", choices=PYTHONS)
+    parser.add_argument("--set", nargs="+", choices=list(SETS))
+    parser.add_argument("--every", action="store_true", help="every pair of a Python and a set")
     parser.add_argument("--jobs", default="auto", help="processes of each run (pytest -n)")
     parser.add_argument("tests", nargs="*", default=SUITES, help="what pytest runs, after --")
     chosen = parser.parse_args()
     results = []
-    for version in chosen.python:
+    for version, sets in pairs(chosen).items():
         python = interpreter(version)
         if python is None:
             results.append(f"{version:5} not found")
             continue
-        for which in chosen.set:
+        for which in sets:
             print(f"== Python {version}, {which}", flush=True)
             try:
                 inside = environment(python, version, which)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from shoal._typing import Array, Booleans
 from shoal.errors import InvalidInput
+from shoal.postprocess.pairing import paired
 from shoal.release.release import Release
 from shoal.release.told import size_with_error, with_error
 
@@ -211,7 +211,7 @@ def _joined(release: Release, order: Any, total: bool) -> _Groups:
 def _paired(one: Array, other: Array) -> list[tuple[int, int]]:
     apart = np.linalg.norm(one[:, np.newaxis] - other, axis=2)
     reach = np.minimum.outer(_half_way(one), _half_way(other))
-    found = zip(*linear_sum_assignment(np.minimum(apart, 1e6)), strict=True)
+    found = zip(*paired(np.minimum(apart, 1e6)), strict=True)
     return [(int(i), int(j)) for i, j in found if apart[i, j] <= reach[i, j]]
 
 

@@ -12,12 +12,12 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
-from scipy.stats import t as student
+from scipy import special
 
 from shoal._typing import Array, Booleans
 from shoal.algorithms import Clustering, lookup
 from shoal.algorithms.shared.prepare import portion_left
+from shoal.postprocess.pairing import paired
 from shoal.postprocess.shown import Shown
 from shoal.queries import MadeUpCurator, MadeUpTable
 from shoal.queries.gate.codec import from_plain
@@ -107,7 +107,7 @@ def _matched(centres: Array, fit: Clustering, column_scale: Array) -> tuple[Arra
     numbers, groups = np.unique(merged, return_inverse=True)
     others, sizes = fit.centres[numbers], np.bincount(groups, fit.sizes)
     gaps = (((centres[:, np.newaxis] - others) * column_scale) ** 2).sum(axis=2)
-    ours, theirs = linear_sum_assignment(gaps)
+    ours, theirs = paired(gaps)
     places, counts = np.full(centres.shape, np.nan), np.full(len(centres), np.nan)
     places[ours], counts[ours] = others[theirs], sizes[theirs]
     kept = np.zeros(len(centres), dtype=bool)
@@ -158,7 +158,7 @@ def _spread(values: Array, released: Array) -> tuple[Array, Array]:
         sd = np.sqrt(np.nansum((values - middle) ** 2, axis=0) / np.maximum(n - 1, 1))
         gap = np.abs(middle - released)
     sure = n > 1
-    reach = np.maximum(sd * student.ppf(0.975, np.maximum(n - 1, 1)), gap)
+    reach = np.maximum(sd * special.stdtrit(np.maximum(n - 1, 1), 0.975), gap)
     return np.where(sure, np.maximum(sd, gap / 2), np.inf), np.where(sure, reach, np.inf)
 
 

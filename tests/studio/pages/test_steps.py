@@ -13,15 +13,23 @@ from shoal.studio.workshop import Study
 pytestmark = [needs("chromium"), pytest.mark.slow]
 
 
+def _settled(page) -> str:
+    """The canvas of centres, once two looks at it are alike."""
+    canvas, seen = page.locator(".leaflet-overlay-pane canvas").first, ""
+    while (now := canvas.evaluate("c => c.toDataURL()")) != seen:
+        seen = now
+        page.wait_for_timeout(300)
+    return seen
+
+
 def test_a_file_is_opened_and_declared_and_its_look_has_a_price(page, studio: Running):
     page.get_by_label("Path of a file").fill(str(studio.table))
     page.get_by_role("button", name="Open", exact=True).click()
     page.wait_for_url("**/open")
     id = re.search(r"studies/(\w+)/open", page.url)[1]
-    for name in BOUNDS:
-        page.get_by_role("checkbox", name=name).click()
-        page.get_by_label(f"Lowest {name}").wait_for()
+    # One column after the other: ticking the next keeps what was typed.
     for name, (low, high) in BOUNDS.items():
+        page.get_by_role("checkbox", name=name).click()
         page.get_by_label(f"Lowest {name}").fill(str(low))
         page.get_by_label(f"Highest {name}").fill(str(high))
     page.get_by_label("Data set of the ledger").click()
@@ -107,8 +115,21 @@ def test_explore_answers_the_slider_and_shows_red_only_when_told(page, studio: R
     canvas = page.locator(".leaflet-points-pane canvas")
     full = canvas.evaluate("c => c.toDataURL()")
     page.get_by_role("checkbox", name="points").uncheck()
-    assert canvas.evaluate("c => c.toDataURL()") != full
+    canvas.wait_for(state="hidden")
     page.get_by_role("checkbox", name="points").check()
+    canvas.wait_for(state="visible")
+    assert canvas.evaluate("c => c.toDataURL()") == full
+    drawn = _settled(page)
+    page.get_by_role("checkbox", name="private centres").first.uncheck()
+    without = _settled(page)
+    assert without != drawn
+    # The picture of another level, though its centres were hidden when it was chosen.
+    slider.focus()
+    page.keyboard.press("Home")
+    page.locator(".dial-word", has_text="strongest").wait_for()
+    page.get_by_role("checkbox", name="private centres").first.check()
+    assert _settled(page) not in (drawn, without)
+    assert canvas.evaluate("c => c.toDataURL()") != full
     page.get_by_text("Scatter", exact=True).click()
     page.locator(".plot canvas").first.wait_for()
     page.get_by_text("Map", exact=True).click()

@@ -12,7 +12,6 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.ndimage import gaussian_filter
 
 from shoal._typing import Array, Integers
 from shoal.algorithms.grid import MOST_DENSE_CELLS, GridSketch
@@ -220,7 +219,7 @@ def stand_out(counts: Array, sd: float, epsilon: float) -> Integers:
     """
     kept = counts > threshold(counts.size, sd, epsilon)
     for bell in _BELLS:
-        smooth = gaussian_filter(counts, bell, mode="constant")
+        smooth = _smoothed(counts, bell)
         averaged = sd * _bell_norm(bell) ** counts.ndim
         kept |= smooth > noise_floor(counts.size, averaged, HALF_A_CELL, "normal")
     found = np.flatnonzero(kept)
@@ -229,8 +228,15 @@ def stand_out(counts: Array, sd: float, epsilon: float) -> Integers:
     return np.sort(np.argsort(-counts.ravel(), kind="stable")[:_MOST_FALLBACK])
 
 
+def _smoothed(counts: Array, bell: float) -> Array:
+    from scipy.ndimage import gaussian_filter  # not at the top: every fit would load it
+
+    smooth: Array = gaussian_filter(counts, bell, mode="constant")
+    return smooth
+
+
 def _bell_norm(bell: float) -> float:
     """Return what averaging along one column makes of the standard deviation of independent noise."""
     one = np.zeros(2 * math.ceil(4 * bell) + 3)
     one[len(one) // 2] = 1.0
-    return float(np.linalg.norm(gaussian_filter(one, bell, mode="constant")))
+    return float(np.linalg.norm(_smoothed(one, bell)))

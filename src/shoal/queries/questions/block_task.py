@@ -12,11 +12,11 @@ from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import linear_sum_assignment
 
 from shoal._typing import Array, Integers
 from shoal.domain import STEPS, Chunk
 from shoal.domain.hashing import mix
+from shoal.postprocess.pairing import paired
 from shoal.postprocess.weighted_kmeans import lloyd, plus_plus
 from shoal.queries.questions.coins import coins, dealt, part
 
@@ -173,7 +173,7 @@ def _block_centres(rows: Array, weights: Array, reference: Array, seed: int, ali
         return np.asarray(found[np.lexsort(found.T[::-1])])
     # Matched within the block to public centres; matching to another block's would let one row reorder all.
     gaps = ((reference[:, np.newaxis, :] - found[np.newaxis, :, :]) ** 2).sum(axis=2)
-    matched: Array = found[linear_sum_assignment(gaps)[1]]
+    matched: Array = found[paired(gaps)[1]]
     return matched
 
 

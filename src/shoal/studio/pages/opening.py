@@ -60,6 +60,8 @@ class Form:
         self.taken: dict[str, Any] = {}
         self.kinds: dict[str, Any] = {}
         self.values: dict[str, Any] = {}
+        self.typed: dict[str, Any] = {}
+        self.listed: dict[str, str] = {}
         bounds = self.draft.bounds
         self.how = ESTIMATE if bounds == ESTIMATE else "declare"
         self.budget = BudgetFields(desk, study)
@@ -136,6 +138,10 @@ class Form:
             text("Choose columns first.", classes="soft")
             return
         known = self.draft.bounds if isinstance(self.draft.bounds, dict) else {}
+        # What was typed is kept while other columns are ticked.
+        self.typed |= {name: tuple(end.value for end in ends) for name, ends in self.ends.items()}
+        self.listed |= {name: field.value for name, field in self.values.items()}
+        known = known | self.typed
         self.ends, self.values = {}, {}
         axes = {column.name: column.axis for column in self.schema}
         for name in names:
@@ -150,7 +156,7 @@ class Form:
         """Ask how far one column reaches: its values, or its ends."""
         quoted = html.escape(name, quote=True)
         if name in self.kinds and self.kinds[name].value == _CATEGORY:
-            levels = ", ".join(map(str, self.draft.levels.get(name, ())))
+            levels = self.listed.get(name, ", ".join(map(str, self.draft.levels.get(name, ()))))
             self.values[name] = ui.input(value=levels, placeholder="red, green, blue").props(
                 f'dense outlined aria-label="Values of {quoted}, separated by commas"'
             )

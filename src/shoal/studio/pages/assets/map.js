@@ -103,6 +103,7 @@ export const PointsLayer = L.Layer.extend({
   },
   // [[lat, lng, weight], ...]
   setPoints(points) { this._points = points; if (this._map) this.draw(); },
+  setVisible(on) { if (this._canvas) this._canvas.style.visibility = on ? "" : "hidden"; },
   draw() {
     const map = this._map, size = map.getSize(), ratio = window.devicePixelRatio || 1, canvas = this._canvas;
     canvas.width = size.x * ratio; canvas.height = size.y * ratio;

@@ -138,7 +138,7 @@ export default {
       this.pointsLayer = Vue.markRaw(new PointsLayer().addTo(map));
       this.blue = Vue.markRaw(centresLayer().addTo(map));
       this.crosses = Vue.markRaw(redLayer().addTo(map));
-      map.on("restyle", () => this.drawMap());
+      map.on("restyle", () => { this.drawnOf = {}; this.drawMap(); });
     },
     slide(event) { this.set(Number(event.target.value)); },
     set(i) {
@@ -161,16 +161,25 @@ export default {
     draw() {
       if (!this.scene) return;
       if (this.view === "map") this.drawMap(); else this.drawPlot();
-      this.errors?.mark(this.at);
+      this.anew("mark", this.at, () => this.errors?.mark(this.at));
+    },
+    // Draws a part of the picture only when what it shows is another: a layer that is switched off and on is not drawn again.
+    anew(part, shown, make) {
+      this.drawnOf ??= {};
+      if (this.drawnOf[part] === shown) return;
+      this.drawnOf[part] = shown;
+      make();
     },
     drawMap() {
       if (!this.map) return;
       const [lon, lat] = this.scene.map, l = this.drawn;
-      this.pointsLayer.setPoints(this.show.points ? l.points.map((p, i) => [p[lat], p[lon], l.weights[i]]) : []);
-      this.blue.show(this.show.centres ? this.centres.map((c, i) => ({
+      this.pointsLayer.setVisible(this.show.points);
+      if (this.show.points) this.anew("points", l, () => this.pointsLayer.setPoints(l.points.map((p, i) => [p[lat], p[lon], l.weights[i]])));
+      if (this.show.centres) this.anew("centres", this.centres, () => this.blue.show(this.centres.map((c, i) => ({
         at: [c.at[lat], c.at[lon]], size: c.size, reach: c.reach && [c.reach[lat], c.reach[lon]],
         label: `group ${i}: ${c.rows} rows (${c.between})`,
-      })) : [], { onHover: (i) => { this.hover = i; } });
+      })), { onHover: (i) => { this.hover = i; } }));
+      if (this.show.centres) this.blue.addTo(this.map); else this.blue.remove();
       const onMap = (centres) => centres.map((c) => [c[lat], c[lon]]);
       this.crosses.show(this.red && this.show.red ? onMap(this.red) : [], this.preview && this.show.preview ? onMap(this.preview.centres) : []);
       if (this.tiles) this.online ??= Vue.markRaw(tilesLayer(this.tiles));
