@@ -42,10 +42,15 @@ class DaskGroups(EngineGroups[I]):
     ----------
     items : sequence of Delayed
         The groups, at least one.
+    kept : bool
+        Whether workers hold them, or will soon.
     """
 
-    def __init__(self, items: Sequence[Any]) -> None:
+    def __init__(self, items: Sequence[Any], *, kept: bool = False) -> None:
         self._items = list(items)
+        self._held = kept
+        # Runs of neighbours for one task each; known once workers hold the groups.
+        self._runs = [[item] for item in self._items]
 
     def lazily(self, function: Callable[[I], J]) -> DaskGroups[J]:
         """Return what a function makes of every group, made again whenever it is asked for."""
@@ -74,22 +79,64 @@ class DaskGroups(EngineGroups[I]):
         """Apply `partial` to every group and combine the results, on the workers up to the last."""
         from dask import compute, delayed
 
-        found: list[Any] = self.lazily(partial)._items
-        how = delayed(combine, traverse=False)
+        # Functions are values of their own in the graph: each travels to a worker once.
+        what, how = delayed(partial, traverse=False), delayed(combine, traverse=False)
+        found: list[Any] = [delayed(_reduced)(what, how, *run) for run in self._runs]
         while len(found) > 1:
             found = [delayed(_folded)(how, found[i : i + _AT_ONCE]) for i in range(0, len(found), _AT_ONCE)]
         with _told:
-            return compute(*found)[0]  # type: ignore[no-any-return]
+            result: T = compute(*found)[0]
+            if self._held and len(self._runs) == len(self._items):
+                self._runs = _neighbours(self._items)
+        return result
 
     def _kept(self) -> DaskGroups[I]:
         from dask import persist
 
         with _told:
-            return DaskGroups(persist(*self._items))
+            return DaskGroups(persist(*self._items), kept=True)
 
 
 def _call(function: Callable[..., T], *given: Any) -> T:
     return function(*given)
+
+
+def _reduced(function: Callable[[I], T], combine: Callable[[T, T], T], *items: I) -> T:
+    return fold(combine, map(function, items))
+
+
+def _neighbours(items: Sequence[Any]) -> list[list[Any]]:
+    """Cut groups, in their order, into runs that one worker holds and one of its threads takes at once.
+
+    A task costs milliseconds of the scheduler, which workers wait for; a run costs them once. Where a worker
+    dies, its runs are made elsewhere: what is found is the same.
+    """
+    client = _client()
+    if client is None:
+        return [[item] for item in items]
+    where = {key: tuple(workers) for key, workers in client.who_has().items()}
+    places = [where.get(item.key, ())[:1] for item in items]
+    threads = client.nthreads()
+    runs: list[list[Any]] = []
+    for i, (item, place) in enumerate(zip(items, places, strict=True)):
+        most = -(-places.count(place) // threads.get(place[0], 1)) if place else 1
+        if i and place and place == places[i - 1] and len(runs[-1]) < most:
+            runs[-1].append(item)
+        else:
+            runs.append([item])
+    return runs
+
+
+def _client() -> Any:
+    """Return the client of a cluster, or None where threads of this process work."""
+    if "distributed" not in sys.modules:
+        return None
+    from distributed import default_client
+
+    try:
+        return default_client()
+    except ValueError:
+        return None
 
 
 def _folded(combine: Callable[[T, T], T], found: Sequence[T]) -> T:
@@ -262,14 +309,9 @@ def client_at(address: str | None) -> Any:
 
 def check_workers() -> None:
     """Refuse a cluster without workers, or whose workers have no Shoal or another version of it."""
-    if "distributed" not in sys.modules:
+    client = _client()
+    if client is None:
         return
-    from distributed import default_client
-
-    try:
-        client = default_client()
-    except ValueError:
-        return  # no cluster: threads of this process
 
     def version() -> tuple[str, tuple[int, ...]]:  # travels by value, so that it starts everywhere
         import sys
