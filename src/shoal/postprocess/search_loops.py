@@ -57,11 +57,14 @@ def leave() -> Leave:
 
 
 def _seed_loop(points: Array, weights: Array, uniforms: Array, centres: Array) -> None:
+    # Loops where NumPy has a word: each word takes up to a second to compile.
     d, n = points.shape
     k, tries = uniforms.shape
-    distances, total = np.full(n, np.inf), np.empty(n)
+    distances, total = np.empty(n), np.empty(n)
     kept, new = np.empty(n), np.empty(n)
     costs = np.empty(_BLOCK)  # side by side: one running sum would wait for itself
+    for i in range(n):
+        distances[i] = np.inf
     for j in range(k):
         mass = 0.0
         for i in range(n):
@@ -73,13 +76,22 @@ def _seed_loop(points: Array, weights: Array, uniforms: Array, centres: Array) -
                 total[i] = mass
         least, chosen = np.inf, 0
         for t in range(tries if j > 0 else 1):
-            pick = min(np.searchsorted(total, uniforms[j, t] * mass, side="right"), n - 1)
-            costs[:] = 0.0
+            # The first whose running sum is above what was drawn, or the last.
+            wanted, pick, high = uniforms[j, t] * mass, 0, n - 1
+            while pick < high:
+                middle = (pick + high) // 2
+                if total[middle] > wanted:
+                    high = middle
+                else:
+                    pick = middle + 1
+            for i in range(_BLOCK):
+                costs[i] = 0.0
             for start in range(0, n, _BLOCK):
                 m = min(_BLOCK, n - start)
                 part = new[start : start + m]
                 before, heavy = distances[start : start + m], weights[start : start + m]
-                part[:] = 0.0
+                for i in range(m):
+                    part[i] = 0.0
                 for c in range(d):
                     at = points[c, pick]
                     values = points[c, start : start + m]
@@ -89,13 +101,16 @@ def _seed_loop(points: Array, weights: Array, uniforms: Array, centres: Array) -
                 for i in range(m):
                     part[i] = min(part[i], before[i])
                     costs[i] += heavy[i] * part[i]
-            cost = costs.sum()
+            cost = 0.0
+            for i in range(_BLOCK):
+                cost += costs[i]
             if cost < least:
                 least, chosen = cost, pick
                 kept, new = new, kept
         for c in range(d):
             centres[j, c] = points[c, chosen]
-        distances[:] = kept
+        for i in range(n):
+            distances[i] = kept[i]
 
 
 def _seed_numpy(points: Array, weights: Array, uniforms: Array, centres: Array) -> None:
