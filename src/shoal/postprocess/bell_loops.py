@@ -133,7 +133,14 @@ def _sums_loop(  # type: ignore[no-untyped-def]
             # Boxes of a level lie in strips of one first coordinate, sorted by the second.
             first, last = of_level[level], of_level[level + 1]
             reach = ENDS * width * sides[i, 0]
-            first += np.searchsorted(strips[first:last], middles[i, 0] - reach)
+            # By hand, here and below: to compile NumPy's search takes seconds.
+            wanted, high = middles[i, 0] - reach, last
+            while first < high:
+                middle = (first + high) // 2
+                if strips[middle] < wanted:
+                    first = middle + 1
+                else:
+                    high = middle
             for s in range(first, last):
                 t0 = ((middles[i, 0] - strips[s]) / sides[i, 0]) ** 2
                 if strips[s] > middles[i, 0] + reach:
@@ -141,7 +148,13 @@ def _sums_loop(  # type: ignore[no-untyped-def]
                 begin, end = starts[s], starts[s + 1]
                 if d > 1:
                     side = sides[i, 1] * (math.sqrt(max(most - t0, 0.0)) + TINY)
-                    begin += np.searchsorted(others[starts[s] : end, 1], middles[i, 1] - side)
+                    wanted, high = middles[i, 1] - side, end
+                    while begin < high:
+                        middle = (begin + high) // 2
+                        if others[middle, 1] < wanted:
+                            begin = middle + 1
+                        else:
+                            high = middle
                 for j in range(begin, end):
                     if d > 1 and others[j, 1] > middles[i, 1] + side:
                         break
