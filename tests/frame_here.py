@@ -85,3 +85,6 @@ class FrameHere:
 
     def collect(self) -> list[Any]:
         return [SimpleNamespace(**row) for row in pa.concat_tables(self.parts).to_pylist()]
+
+    def toLocalIterator(self) -> Any:
+        return iter(self.collect())

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import threading
 import time
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -16,10 +15,10 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
 import zoo
+from engine_cases import ALL, BOUNDS, PEOPLE_IN_STRIPS, ROWS_BY_WORD, bits, frame, same, seeded, strips
 from shoal import Accountant, CoresetKMeans, DPLloyd, KMeans, PrivateScaler, SampleAggregateKMeans
 from shoal.domain import Bounds, Domain, Unit
 from shoal.errors import EngineFailed, EngineUnavailable, InvalidInput, InvalidTable
-from shoal.queries.gate.codec import digest
 from shoal.sources import open_table
 
 dask = pytest.importorskip("dask", reason="no dask (pip install -e '.[dask]')")
@@ -28,7 +27,6 @@ da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 psutil = pytest.importorskip("psutil")  # which Dask brings
 
-ALL = [*zoo.MODELS, *zoo.SYNOPSES, *zoo.STEPS]
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("dask")]
 
 
@@ -45,26 +43,6 @@ def cluster():
 def client(cluster):
     with distributed.Client(cluster) as found:
         yield found
-
-
-def seeded(member):
-    model = clone(member.model).set_params(random_state=3)
-    return model.set_params(budget=None) if "budget" in model.get_params() else model
-
-
-def bits(model):
-    """What was asked, answered and charged, and what came of it."""
-    names = ("cluster_centers_", "cluster_sizes_")
-    released = [getattr(model, name) for name in names if hasattr(model, name)]
-    # A coreset's release may be of several tables, and has a transcript for each.
-    parts = getattr(model.release_, "parts", (model.release_,))
-    return digest([*(part.transcript for part in parts), model.certificate_, *released])
-
-
-def same(model, in_memory, elsewhere, **given):
-    one, other = (zoo.quietly(partial(clone(model).fit, **given), table) for table in (in_memory, elsewhere))
-    assert bits(one) == bits(other)
-    return other
 
 
 @pytest.mark.parametrize("member", ALL, ids=str)
@@ -85,17 +63,6 @@ def test_a_cluster_gives_the_same_bits(client, member):
     same(seeded(member), rows, da.from_array(rows, chunks=(140, 1)))
 
 
-def frame(n=600, people=150):
-    rng = np.random.default_rng(5)
-    found = pd.DataFrame(np.round(zoo.table(3, n), 1), columns=["a", "b", "c"])
-    found.loc[::7, "a"] = np.nan
-    found["who"] = rng.integers(0, people, n).astype(str)
-    found.loc[::11, "who"] = None
-    found["hue"] = rng.choice(["red", "blue", "odd"], n)
-    found["w"] = rng.uniform(0, 2, n)
-    return found
-
-
 @pytest.mark.parametrize(
     ("model", "given"),
     [
@@ -111,12 +78,25 @@ def frame(n=600, people=150):
 def test_people_weights_categories_and_held_rows_give_the_same_bits(client, model, given):
     table = frame()
     model.set_params(
-        bounds={"a": (-1, 1), "b": (-1, 1), "c": (-1, 1)},
+        bounds=BOUNDS,
         levels={"hue": ["red", "blue"]},
         random_state=0,
         **({"max_weight": 2.0} if given else {}),
     )
     same(model, table, dd.from_pandas(table, npartitions=5), **given)
+
+
+def test_zones_give_the_same_bits_and_labels(client):
+    table = frame()
+    for model, given in ((PEOPLE_IN_STRIPS, {"sample_weight": "w"}), (ROWS_BY_WORD, {})):
+        far = dd.from_pandas(table, npartitions=3)
+        found = same(model, table, far, **given)
+        assert np.array_equal(found.predict(far), found.predict(table))
+    rows = np.round(zoo.table(2), 1)
+    far = da.from_array(rows, chunks=(77, 1))
+    model = DPLloyd(4, epsilon=5.0, bounds=(-1, 1), zones=strips(("x0", "x1")), random_state=0)
+    found = same(model, rows, far)
+    assert np.array_equal(found.predict(far), found.predict(rows))
 
 
 def test_cuts_and_types_of_partitions_do_not_matter(client):

@@ -25,6 +25,7 @@ from click.testing import CliRunner
 from sklearn.base import clone
 
 import zoo
+from engine_cases import ALL, BOUNDS, PEOPLE_IN_STRIPS, ROWS_BY_WORD, bits, frame, same, seeded
 from frame_here import FrameHere
 from needs import needs, spark
 from shoal import Accountant, DPLloyd, KMeans, PrivateScaler, SampleAggregateKMeans, load
@@ -40,32 +41,12 @@ if spark():
     from pyspark.sql import SparkSession
 
 psutil = pytest.importorskip("psutil")
-ALL = [*zoo.MODELS, *zoo.SYNOPSES, *zoo.STEPS]
 pytestmark = [
     pytest.mark.slow,
     needs("spark"),
     pytest.mark.xdist_group("spark"),
     pytest.mark.filterwarnings("ignore:PySpark does not yet"),
 ]
-
-
-def seeded(member):
-    model = clone(member.model).set_params(random_state=3)
-    return model.set_params(budget=None) if "budget" in model.get_params() else model
-
-
-def bits(model):
-    """What was asked, answered and charged, and what came of it."""
-    names = ("cluster_centers_", "cluster_sizes_")
-    released = [getattr(model, name) for name in names if hasattr(model, name)]
-    parts = getattr(model.release_, "parts", (model.release_,))
-    return digest([*(part.transcript for part in parts), model.certificate_, *released])
-
-
-def same(model, in_memory, elsewhere, **given):
-    one, other = (zoo.quietly(partial(clone(model).fit, **given), table) for table in (in_memory, elsewhere))
-    assert bits(one) == bits(other)
-    return other
 
 
 def named(rows):
@@ -90,6 +71,14 @@ def test_all_of_the_zoo_gives_the_same_bits(here, member):
             seeded(member).fit(FrameHere.of(table, 77))
         return
     same(seeded(member), table, FrameHere.of(table, 77))
+
+
+def test_zones_give_the_same_bits_and_labels(here):
+    table = frame()
+    for model, given in ((PEOPLE_IN_STRIPS, {"sample_weight": "w"}), (ROWS_BY_WORD, {})):
+        far = FrameHere.of(table, 77)
+        found = same(model, table, far, **given)
+        assert np.array_equal(found.predict(far), found.predict(table))
 
 
 def test_many_partitions_are_added_up_in_two_steps(here):
@@ -162,23 +151,9 @@ def executors():
     return found
 
 
-def frame(n=300, people=80):
-    rng = np.random.default_rng(5)
-    found = pd.DataFrame(np.round(zoo.table(3, n), 1), columns=["a", "b", "c.d"])
-    found.loc[::7, "a"] = np.nan
-    found["who"] = pd.array(rng.integers(0, people, n).astype(str), dtype="string")
-    found.loc[::11, "who"] = pd.NA
-    found["hue"] = pd.array(rng.choice(["red", "blue", "odd"], n), dtype="string")
-    found["w"] = rng.uniform(0, 2, n)
-    return found
-
-
 def spread(session, table, partitions=3):
     """Put a table on the cluster, some of it in each partition."""
     return session.createDataFrame(pa.Table.from_pandas(table, preserve_index=False)).repartition(partitions)
-
-
-BOUNDS = {"a": (-1, 1), "b": (-1, 1), "c.d": (-1, 1)}
 
 
 @pytest.mark.parametrize(

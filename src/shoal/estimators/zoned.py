@@ -142,10 +142,6 @@ def fit_zones(model: Any, X: Any, sample_weight: Any) -> Found:
     """
     unit, entropy, threads = model._unit(), entropy_for(model), model._threads()
     table, weighted = model._open(X, sample_weight), sample_weight is not None
-    if not table.reads_zones:
-        raise InvalidInput(
-            "zones are read in memory and from files, not by an engine's workers: fit without engine"
-        )
     validate_data(model, table.blank(), skip_check_array=True)
     plan = plan_zones(model, table.schema, unit, weighted=weighted)
     # Which rows of a person are kept is one choice for all zones: so nobody is in more than they have rows.

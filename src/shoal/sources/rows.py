@@ -41,8 +41,6 @@ class OpenTable(ABC):
     schema: Schema
     keeps_copy: bool = False
     """Whether rows are costly to decode, so that a copy of them on the lattice is kept on the local disk."""
-    reads_zones: ClassVar[bool] = True
-    """Whether rows say in which zone they are; workers of an engine do not read that yet."""
     fold: Fold | None = None
     """The fold whose rows are read, in a search; all rows, if None."""
 

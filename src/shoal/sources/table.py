@@ -14,7 +14,7 @@ from typing import Any, Self, TypeVar
 import narwhals.stable.v1 as nw
 import numpy as np
 
-from shoal._typing import Array, Integers
+from shoal._typing import Array
 from shoal.domain import Chunk, Domain, InZone, Part, Schema
 from shoal.domain.schema import BOOLEAN, NUMBER, Level, declared_by, no_such_column
 from shoal.errors import InvalidTable
@@ -23,7 +23,7 @@ from shoal.sources.columns import Piece, Values, expanded, read_frame, read_numb
 from shoal.sources.folds import Fold
 from shoal.sources.rows import OpenTable, Source, in_order
 from shoal.sources.streams import stream_of
-from shoal.sources.zones import zones_of_places
+from shoal.sources.zones import zones_of_array
 
 T = TypeVar("T")
 
@@ -151,16 +151,10 @@ class Table(OpenTable):
         if self._frame is None:
             cells = zip(self.schema.fields, self._array[start:stop].T, strict=True)
             columns: list[Values] = [column for field, one in cells for column in expanded(field, one)]
-            return Piece(start, columns, None, weights, zone=self._zones(start, stop))
+            zone = zones_of_array(self.schema.part, self._array[start:stop])
+            return Piece(start, columns, None, weights, zone=zone)
         piece = read_frame(self._frame[start:stop], self.schema, start, keys=self._keys)
         return piece if weights is None else replace(piece, weights=weights)
-
-    def _zones(self, start: int, stop: int) -> Integers | None:
-        part = self.schema.part
-        if not isinstance(part, InZone):
-            return None
-        x, y = (self._array[start:stop, int(name[1:])] for name in part.columns)  # x0, x1, ...
-        return zones_of_places(part.zones, x, y)
 
     def source(
         self, domain: Domain, *, key: int = 0, parts_key: int = 0, threads: int | None = None

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal._typing import Integers
-from shoal.domain import Zones
+from shoal.domain import InZone, Part, Zones
 
 Find: TypeAlias = Callable[[Integers, Integers, Integers, Integers, Integers, Integers], None]
 
@@ -42,6 +42,21 @@ def zones_of_places(zones: Zones, x: npt.ArrayLike, y: npt.ArrayLike) -> Integer
     found = np.full(len(px), len(zones.zones), dtype=np.int64)
     _find()(px, py, edges.lines, edges.first, edges.boxes, found)
     return found
+
+
+def zones_of_array(part: Part | InZone | None, rows: npt.NDArray[Any]) -> Integers | None:
+    """Return the zone of each row of an array, whose columns are called x0, x1 and so on.
+
+    Parameters
+    ----------
+    part : Part, InZone or None
+        What of the table is read; where that is no zone, rows are in none.
+    rows : ndarray of shape (n_rows, n_columns)
+        All its columns.
+    """
+    if not isinstance(part, InZone):
+        return None
+    return zones_of_places(part.zones, *(rows[:, int(name[1:])] for name in part.columns))
 
 
 @dataclass(frozen=True, eq=False)

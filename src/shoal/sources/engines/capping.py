@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from shoal.domain import Part, Schema
+from shoal.domain import InZone, Part, Schema
 from shoal.sources.columns import Piece, Words
-from shoal.sources.parts import PartsOfPeople
+from shoal.sources.parts import PartsOfPeople, in_part
 from shoal.sources.people import Keeper, seed_of
 
 
@@ -21,7 +21,7 @@ class Capping:
     Parameters
     ----------
     schema : Schema
-        With the column of people, and the part that is read.
+        With the column of people, and the part or the zone that is read.
     max_rows : int
         The most rows of a person.
     drop_incomplete : bool
@@ -56,7 +56,14 @@ class Capping:
     def join(self, hands: Sequence[list[Piece]]) -> list[Piece]:
         """Keep the rows of all people that were dealt to one place."""
         pieces = [piece for hand in hands for piece in hand]
-        return [_alone(piece) for piece in self._kept(pieces)]
+        return [self._alone(piece) for piece in self._kept(pieces)]
+
+    def _alone(self, piece: Piece) -> Piece:
+        """Return rows without their people, and those of one zone where that is read."""
+        part = self.schema.part
+        if isinstance(part, InZone):  # only now: a person's rows are kept from all zones together
+            piece = some(piece, in_part(piece, part).nonzero()[0])
+        return Piece(piece.start, piece.columns, None, piece.weights)
 
     def _kept(self, pieces: Sequence[Piece]) -> list[Piece]:
         starts = np.cumsum([0, *(piece.n_rows for piece in pieces)])
@@ -77,11 +84,12 @@ class Capping:
 
 
 def some(piece: Piece, rows: Any) -> Piece:
-    """Return some rows of a piece, with their people and parts; words that are not used are left out."""
+    """Return some rows of a piece, with all that they say; words that are not used are left out."""
     weights = None if piece.weights is None else piece.weights[rows]
     people = None if piece.people is None else _used(piece.people, rows)
     part = None if piece.part is None else _used(piece.part, rows)
-    return Piece(piece.start, [values[rows] for values in piece.columns], people, weights, part)
+    zone = None if piece.zone is None else piece.zone[rows]
+    return Piece(piece.start, [values[rows] for values in piece.columns], people, weights, part, zone)
 
 
 def _used(found: Words, rows: Any) -> Words:
@@ -89,7 +97,3 @@ def _used(found: Words, rows: Any) -> Words:
     used, places = np.unique(codes, return_inverse=True)
     missing = int(used.size > 0 and used[0] < 0)
     return Words(places.astype(np.int64) - missing, [found.words[code] for code in used[missing:].tolist()])
-
-
-def _alone(piece: Piece) -> Piece:
-    return Piece(piece.start, piece.columns, None, piece.weights)

@@ -19,6 +19,7 @@ from shoal.sources.columns import Piece, expanded, read_frame
 from shoal.sources.engines.failures import failures_told
 from shoal.sources.engines.source import EngineGroups, EngineTable, Reading
 from shoal.sources.table import Table
+from shoal.sources.zones import zones_of_array
 
 I = TypeVar("I")  # noqa: E741 - an item of groups, and what becomes of one
 J = TypeVar("J")
@@ -173,7 +174,8 @@ class ArrayReading(Reading):
             block = slice(start, start + self.rows)
             cells = zip(self.schema.fields, rows[block].T, strict=True)
             columns = [column for field, one in cells for column in expanded(field, one)]
-            yield Piece(start, columns, None, None if weights is None else np.asarray(weights)[block])
+            own = None if weights is None else np.asarray(weights)[block]
+            yield Piece(start, columns, None, own, zone=zones_of_array(self.schema.part, rows[block]))
 
 
 class DaskTable(EngineTable):

@@ -62,8 +62,6 @@ class EngineFiles(FileTable):
         As for :class:`shoal.sources.arrow.FileTable`.
     """
 
-    reads_zones = False
-
     def __init__(
         self,
         path: str | PathLike[str] | Sequence[str | PathLike[str]],

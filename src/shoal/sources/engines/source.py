@@ -16,7 +16,7 @@ from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 
-from shoal.domain import Chunk, Domain, Part, Schema
+from shoal.domain import Chunk, Domain, InZone, Part, Schema
 from shoal.domain.groups import Groups
 from shoal.sources.columns import Piece
 from shoal.sources.engines.capping import Capping, some
@@ -59,11 +59,32 @@ class Reading:
             wanted = np.ones(piece.n_rows, dtype=np.bool_)
             if self.fold is not None:
                 wanted &= self.fold.rows(piece)
-            part = self.schema.part
-            if isinstance(part, Part) and part.per_person is None:  # zones were refused
+            if (part := self._told_apart_here) is not None:
                 wanted &= in_part(piece, part)
             found.append(piece if wanted.all() else some(piece, wanted.nonzero()[0]))
         return found
+
+    @property
+    def _told_apart_here(self) -> Part | InZone | None:
+        """The part or the zone of which the others' rows are left out where they are read.
+
+        Not where what a person has in all of them decides: then it is done once their rows are together.
+        """
+        part = self.schema.part
+        if isinstance(part, InZone):
+            return part if self.schema.unit is None else None
+        return part if part is not None and part.per_person is None else None
+
+
+@dataclass(frozen=True, eq=False)
+class AllRows:
+    """Reads every row of a partition, of all zones: to label them, for their holder."""
+
+    reading: Reading
+
+    def __call__(self, partition: Any) -> list[Piece]:
+        """Return at least one piece, which may be empty."""
+        return list(self.reading.pieces(partition))
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,8 +212,6 @@ class EngineSource(Source):
 
 class EngineTable(OpenTable):
     """A table whose rows are on the workers of an engine."""
-
-    reads_zones = False
 
     @abstractmethod
     def partitions(self) -> EngineGroups[Any]:

@@ -18,7 +18,7 @@ import pyarrow as pa
 from shoal.errors import InvalidTable
 from shoal.sources.columns import Piece, read_frame
 from shoal.sources.engines.failures import failures_told
-from shoal.sources.engines.source import EngineGroups, EngineTable, Reading
+from shoal.sources.engines.source import AllRows, EngineGroups, EngineTable, Reading
 from shoal.sources.engines.spark_session import check_executors
 from shoal.sources.engines.spark_tasks import Dealing, Folded, Joined, Then, items, sent, unpickled
 from shoal.sources.rows import chunk_rows_for
@@ -220,7 +220,7 @@ class SparkTable(EngineTable):
 
     def parts(self, rows: int) -> Iterator[Any]:
         """Bring one partition after the other here: to label rows, for their holder."""
-        read = replace(self.reading(rows), fold=None)
+        read = AllRows(self.reading(rows))
         found = (piece for pieces in self.partitions().lazily(read).here() for piece in pieces)
         yield from found
 
