@@ -172,6 +172,13 @@ def test_people_weights_categories_and_blocks_give_the_same_bits(session, model,
     same(model, table, spread(session, table), **given)
 
 
+def test_people_in_several_zones_give_the_same_bits_and_labels(session):
+    table = frame()
+    far = spread(session, table)
+    found = same(PEOPLE_IN_STRIPS, table, far, sample_weight="w")
+    assert sorted(found.predict(far)) == sorted(found.predict(table))  # a shuffle keeps no order
+
+
 def test_rows_that_are_held_stay_on_the_executors(session):
     # As a coreset holds them, which asks too much for a test: dealt out, joined, and some taken away.
     table = frame()[["a", "w"]]
