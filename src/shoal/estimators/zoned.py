@@ -35,7 +35,6 @@ from shoal.queries import LiveCurator
 from shoal.queries.gate.codec import digest
 from shoal.release import Certificate, Release, ZonedRelease
 from shoal.release.certificate import column_names
-from shoal.sources import OpenTable
 from shoal.sources.zones import zones_of_places
 
 # Points per side that the areas of zones are told from, for explain.
@@ -69,6 +68,11 @@ class ZonePlan:
     schemas: tuple[Schema, ...]
     shared: int | None
     most: int
+
+    @property
+    def zones(self) -> tuple[InZone, ...]:
+        """The part of the table that each is."""
+        return tuple(InZone(_placed(schema), number) for number, schema in enumerate(self.schemas))
 
     @property
     def budgets(self) -> tuple[Budget, ...]:
@@ -151,9 +155,11 @@ def fit_zones(model: Any, X: Any, sample_weight: Any) -> Found:
     reserved = accountant.reserve(plan.budget, label, unit, key=key, plan=planned, zones=plan.most)
     with reserved as allowance, saying_what_was_spent(allowance), _watching(model) as watch:
         told = partial(tell, [model.on_charge, None if watch is None else watch.charged])
+        keys = {"key": allowance.key, "parts_key": allowance.parts_key}
+        domains = [own.domain for own in plan.plans]
+        sources = table.zone_sources(plan.zones, domains, threads=threads, **keys)
         lives = []
-        for number, (name, own) in enumerate(zip(plan.names, plan.plans, strict=True)):
-            source: Any = _source(table, plan.schemas[number], own, allowance, threads)
+        for number, (name, own, source) in enumerate(zip(plan.names, plan.plans, sources, strict=True)):
             lives.append(
                 LiveCurator(
                     source if watch is None else source.watched(watch.saw),
@@ -214,14 +220,6 @@ def _cut(domain: Domain, part: InZone) -> Bounds:
             )
         lower[j], upper[j] = max(lower[j], low), min(upper[j], high)
     return Bounds(tuple(lower), tuple(upper), f"{domain.bounds.source}, cut to the box around the zone")
-
-
-def _source(table: OpenTable, schema: Schema, plan: FitPlan, allowance: Any, threads: int | None) -> Any:
-    part = schema.part
-    if not isinstance(part, InZone):
-        raise TypeError("the plan of a zone is of none")
-    keys = {"key": allowance.key, "parts_key": allowance.parts_key}
-    return table.in_zone(part).source(plan.domain, threads=threads, **keys)
 
 
 def _placed(schema: Schema) -> Zones:

@@ -224,7 +224,7 @@ class FileTable(OpenTable):
 
     def source(
         self, domain: Domain, *, key: int = 0, parts_key: int = 0, threads: int | None = None
-    ) -> ArrowSource:
+    ) -> Source:
         """Stream the rows to the lattice, again for every question."""
         return ArrowSource(self, domain, key=key, parts_key=parts_key, threads=threads)
 

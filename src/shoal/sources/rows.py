@@ -84,6 +84,30 @@ class OpenTable(ABC):
             Threads to use; all available cores if not given. The result never depends on it.
         """
 
+    def zone_sources(
+        self,
+        zones: Sequence[InZone],
+        domains: Sequence[Domain],
+        *,
+        key: int = 0,
+        parts_key: int = 0,
+        threads: int | None = None,
+    ) -> Sequence[Source]:
+        """Put the rows of each of some zones behind a `reduce` of its own.
+
+        Parameters
+        ----------
+        zones : sequence of InZone
+            Which.
+        domains : sequence of Domain
+            The lattice of each; all have one unit and one rule for missing cells.
+        key, parts_key, threads
+            As for :meth:`source`.
+        """
+        how: dict[str, Any] = {"key": key, "parts_key": parts_key, "threads": threads}
+        pairs = zip(zones, domains, strict=True)
+        return [self.in_zone(zone).source(domain, **how) for zone, domain in pairs]
+
     def without_people(self) -> Self:
         """Return the same table without the columns of people and parts; zones stay."""
         part = self.schema.part

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from shoal.domain import InZone, Part, Schema
+from shoal.domain import Part, Schema
 from shoal.sources.columns import Piece, Words
-from shoal.sources.parts import PartsOfPeople, in_part
+from shoal.sources.parts import PartsOfPeople
 from shoal.sources.people import Keeper, seed_of
 
 
@@ -21,7 +21,7 @@ class Capping:
     Parameters
     ----------
     schema : Schema
-        With the column of people, and the part or the zone that is read.
+        With the column of people, and the part that is read.
     max_rows : int
         The most rows of a person.
     drop_incomplete : bool
@@ -54,16 +54,9 @@ class Capping:
         return [hand or [some(pieces[0], np.empty(0, dtype=np.int64))] for hand in hands]
 
     def join(self, hands: Sequence[list[Piece]]) -> list[Piece]:
-        """Keep the rows of all people that were dealt to one place."""
+        """Keep the rows of all people that were dealt to one place, of all their zones together."""
         pieces = [piece for hand in hands for piece in hand]
-        return [self._alone(piece) for piece in self._kept(pieces)]
-
-    def _alone(self, piece: Piece) -> Piece:
-        """Return rows without their people, and those of one zone where that is read."""
-        part = self.schema.part
-        if isinstance(part, InZone):  # only now: a person's rows are kept from all zones together
-            piece = some(piece, in_part(piece, part).nonzero()[0])
-        return Piece(piece.start, piece.columns, None, piece.weights)
+        return [replace(piece, people=None, part=None) for piece in self._kept(pieces)]
 
     def _kept(self, pieces: Sequence[Piece]) -> list[Piece]:
         starts = np.cumsum([0, *(piece.n_rows for piece in pieces)])

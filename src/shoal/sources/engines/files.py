@@ -14,14 +14,12 @@ import narwhals.stable.v1 as nw
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from shoal.domain import Domain
 from shoal.errors import EngineFailed, InvalidInput
 from shoal.sources.arrow import FileTable
 from shoal.sources.columns import Piece, read_frame
-from shoal.sources.engines.source import EngineGroups, EngineSource, Reading
+from shoal.sources.engines.source import EngineGroups, OnWorkers, Reading
 from shoal.sources.formats import Part
 from shoal.sources.lines import decode
-from shoal.sources.rows import chunk_rows_for
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +45,7 @@ class FilesReading(Reading):
         return read_frame(frame, self.schema, start, decode=decode if self.is_text else None)
 
 
-class EngineFiles(FileTable):
+class EngineFiles(OnWorkers, FileTable):
     """A table in files that the workers of an engine read, each some of it.
 
     A file of Parquet is cut at its row groups; a file of another kind is read by one worker.
@@ -74,19 +72,15 @@ class EngineFiles(FileTable):
         super().__init__([str(Path(fspath(one)).absolute()) for one in several], *args, **options)
         self._engine = engine
 
-    def source(
-        self,
-        domain: Domain,
-        *,
-        key: int = 0,
-        parts_key: int = 0,
-        threads: int | None = None,  # noqa: ARG002 - workers have their own
-    ) -> Any:
-        """Let workers put the rows on the lattice."""
+    def partitions(self) -> EngineGroups[Part]:
+        """Return the files, or their row groups."""
+        return self._groups([one for part in self._parts for one in _cut(part)])
+
+    def reading(self, rows: int) -> Reading:
+        """Return how workers read a file."""
+        # A fold without its table, which is not to travel.
         fold = None if self.fold is None else replace(self.fold, data=None)
-        reading = FilesReading(self.schema, chunk_rows_for(self), fold, self._is_text)
-        parts = [one for part in self._parts for one in _cut(part)]
-        return EngineSource(self._groups(parts), reading, domain, key=key, parts_key=parts_key)
+        return FilesReading(self.schema, rows, fold, self._is_text)
 
     def _groups(self, parts: list[Part]) -> EngineGroups[Part]:
         if str(self._engine).startswith("spark"):

@@ -59,32 +59,22 @@ class Reading:
             wanted = np.ones(piece.n_rows, dtype=np.bool_)
             if self.fold is not None:
                 wanted &= self.fold.rows(piece)
-            if (part := self._told_apart_here) is not None:
+            part = self.schema.part
+            if isinstance(part, Part) and part.per_person is None:
                 wanted &= in_part(piece, part)
             found.append(piece if wanted.all() else some(piece, wanted.nonzero()[0]))
         return found
 
-    @property
-    def _told_apart_here(self) -> Part | InZone | None:
-        """The part or the zone of which the others' rows are left out where they are read.
-
-        Not where what a person has in all of them decides: then it is done once their rows are together.
-        """
-        part = self.schema.part
-        if isinstance(part, InZone):
-            return part if self.schema.unit is None else None
-        return part if part is not None and part.per_person is None else None
-
 
 @dataclass(frozen=True, eq=False)
-class AllRows:
-    """Reads every row of a partition, of all zones: to label them, for their holder."""
+class OfZone:
+    """Leaves out rows of other zones: not before a person's rows were kept, from all zones together."""
 
-    reading: Reading
+    zone: InZone
 
-    def __call__(self, partition: Any) -> list[Piece]:
-        """Return at least one piece, which may be empty."""
-        return list(self.reading.pieces(partition))
+    def __call__(self, pieces: Sequence[Piece]) -> list[Piece]:
+        """Return as many pieces, some of which may be empty."""
+        return [piece.take(in_part(piece, self.zone).nonzero()[0]) for piece in pieces]
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,44 +141,41 @@ class EngineGroups(Groups[I]):
     def lazily(self, function: Callable[[I], J]) -> EngineGroups[J]:
         """Return what a function makes of every group, made again whenever it is asked for."""
 
+    @abstractmethod
+    def mapped(self, function: Callable[[I], J]) -> EngineGroups[J]:
+        """Return what a function makes of every group, kept by the workers."""
+
+    @abstractmethod
+    def regrouped(
+        self, split: Callable[[I, int], Sequence[S]], join: Callable[[Sequence[S]], J]
+    ) -> EngineGroups[J]:
+        """Deal every group out to some number of groups, and join what each was dealt."""
+
 
 class EngineSource(Source):
     """Rows on the workers of an engine; the answers are those of a table in memory.
 
-    They are read and put on the lattice once, and kept by the workers in that form. With people, rows are
-    first brought together by the keyed hash of their person, and kept as they were read.
+    They are put on the lattice once, and kept by the workers in that form.
 
     Parameters
     ----------
-    partitions : EngineGroups
-        Partitions of the table, as the engine has them.
-    reading : Reading
-        How workers read one.
+    pieces : EngineGroups of lists of Piece
+        The rows as they are read.
     domain : Domain
         Public bounds and policies.
-    key, parts_key : int
-        As for :class:`shoal.sources.rows.Source`.
     """
 
-    def __init__(
-        self,
-        partitions: EngineGroups[Any],
-        reading: Reading,
-        domain: Domain,
-        *,
-        key: int = 0,
-        parts_key: int = 0,
-    ) -> None:
+    def __init__(self, pieces: EngineGroups[list[Piece]], domain: Domain) -> None:
         self._saw = None
-        self._read_pieces: Groups[list[Piece]] = partitions.lazily(reading)
-        if reading.schema.unit is not None:
-            capping = Capping(reading.schema, domain.unit.max_rows, domain.missing == "drop", key, parts_key)
-            self._read_pieces = self._read_pieces.regrouped(capping.split, capping.join)
-        self._chunks = self._read_pieces.mapped(Encoding(domain))
-        # Now, before anything is spent: what cannot be read, or by a worker that cannot, is found here.
-        self.reduce(_nothing, _neither)
+        self._read_pieces = pieces
+        self._chunks = pieces.mapped(Encoding(domain))
 
     here = False
+
+    def read_now(self) -> Self:
+        """Let workers read all rows: what cannot be read, or by a worker that cannot, is found here."""
+        self.reduce(_nothing, _neither)
+        return self
 
     def within(self, domain: Domain) -> Self:
         """Return the same rows on the lattice of another domain."""
@@ -210,8 +197,8 @@ class EngineSource(Source):
         return self._chunks.regrouped(SplitEach(split), JoinEach(join))
 
 
-class EngineTable(OpenTable):
-    """A table whose rows are on the workers of an engine."""
+class OnWorkers(OpenTable):
+    """A table whose rows are read by the workers of an engine."""
 
     @abstractmethod
     def partitions(self) -> EngineGroups[Any]:
@@ -220,6 +207,48 @@ class EngineTable(OpenTable):
     @abstractmethod
     def reading(self, rows: int) -> Reading:
         """Return how workers read a partition."""
+
+    def source(
+        self,
+        domain: Domain,
+        *,
+        key: int = 0,
+        parts_key: int = 0,
+        threads: int | None = None,  # noqa: ARG002 - workers have their own
+    ) -> EngineSource:
+        """Put the rows on the lattice, on the workers; before anything is spent."""
+        pieces, part = self._pieces(domain, key, parts_key), self.schema.part
+        if isinstance(part, InZone):
+            pieces = pieces.lazily(OfZone(part))
+        return EngineSource(pieces, domain).read_now()
+
+    def zone_sources(
+        self,
+        zones: Sequence[InZone],
+        domains: Sequence[Domain],
+        *,
+        key: int = 0,
+        parts_key: int = 0,
+        threads: int | None = None,  # noqa: ARG002 - workers have their own
+    ) -> list[EngineSource]:
+        """Put the rows of each zone on its lattice; people are brought together once, for all zones."""
+        pieces = self._pieces(domains[0], key, parts_key)
+        pairs = zip(zones, domains, strict=True)
+        found = [EngineSource(pieces.lazily(OfZone(zone)), domain) for zone, domain in pairs]
+        found[0].read_now()  # to find a zone's rows, all must be read
+        return found
+
+    def _pieces(self, domain: Domain, key: int, parts_key: int) -> EngineGroups[list[Piece]]:
+        """Return the rows as they are read; those of people brought together by a keyed hash, and kept."""
+        pieces: EngineGroups[list[Piece]] = self.partitions().lazily(self.reading(chunk_rows_for(self)))
+        if self.schema.unit is None:
+            return pieces
+        capping = Capping(self.schema, domain.unit.max_rows, domain.missing == "drop", key, parts_key)
+        return pieces.regrouped(capping.split, capping.join)
+
+
+class EngineTable(OnWorkers):
+    """A table that an engine has."""
 
     @abstractmethod
     def transformed(self, step: Any, names: Sequence[str]) -> Any:
@@ -232,18 +261,6 @@ class EngineTable(OpenTable):
         names : sequence of str
             Columns of what comes out.
         """
-
-    def source(
-        self,
-        domain: Domain,
-        *,
-        key: int = 0,
-        parts_key: int = 0,
-        threads: int | None = None,  # noqa: ARG002 - workers have their own
-    ) -> EngineSource:
-        """Put the rows on the lattice, on the workers."""
-        reading = self.reading(chunk_rows_for(self))
-        return EngineSource(self.partitions(), reading, domain, key=key, parts_key=parts_key)
 
 
 def _nothing(_: Chunk) -> int:
