@@ -26,7 +26,7 @@ class FrameHere:
 
     def __init__(self, parts: list[Any]) -> None:
         self.parts = parts
-        self.rdd = self.sparkSession = self
+        self.rdd = self.sparkSession = self.sparkContext = self
 
     @classmethod
     def of(cls, table: Any, rows: int) -> FrameHere:
@@ -88,3 +88,9 @@ class FrameHere:
 
     def toLocalIterator(self) -> Any:
         return iter(self.collect())
+
+    def addJobTag(self, tag: str) -> None:
+        """Nothing is waited for."""
+
+    def removeJobTag(self, tag: str) -> None:
+        """Nothing is waited for."""

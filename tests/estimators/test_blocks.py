@@ -86,6 +86,15 @@ def test_an_accountant_is_charged_for_the_dearest_block_and_not_for_all(rows):
     assert 1.5 < float(accountant.spent) <= 2
 
 
+def test_what_every_block_promises_names_the_ledger(rows, tmp_path):
+    Accountant.create(tmp_path / "l.ledger", "rows", epsilon=2)
+    ledger = Accountant.open(tmp_path / "l.ledger", "rows")
+    release = PrivateCoreset(2, epsilon=2.0, bounds=(0, 10), n_blocks=2, budget=ledger).fit(rows).release_
+    said = [part.certificate.ledger for part in release.parts]
+    assert said[0] == said[1]
+    assert said[0]["dataset"] == "rows"
+
+
 def test_blocks_of_a_seeded_fit_have_noise_of_their_own(rows):
     model = PrivateCoreset(2, epsilon=2.0, bounds=(0, 10), n_blocks=2, random_state=1)
     one, other = (model.fit(rows).release_ for _ in range(2))

@@ -120,25 +120,43 @@ def test_only_public_questions_travel(here, monkeypatch):
 # --- A cluster.
 
 
+SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "OFF",
+    "spark.driver.host": "localhost",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.shuffle.partitions": "2",
+    # Nothing runs for long enough to be worth compiling well.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.sql.codegen.wholeStage": "false",
+}
+
+
 @pytest.fixture(scope="module")
-def session():
-    """A master and two executors, in processes of their own."""
+def started():
+    """Start a master and two executors, in processes of their own, or return those that there are."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    builder = SparkSession.builder.master("local-cluster[2,1,1024]")
-    for name, value in {
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.log.level": "OFF",
-        "spark.driver.host": "localhost",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.shuffle.partitions": "3",
-    }.items():
-        builder = builder.config(name, value)
-    found = builder.getOrCreate()
-    name = found.sparkContext.applicationId
-    yield found
-    found.stop()
-    shutil.rmtree(Path(pyspark.__file__).parent / "work" / name, ignore_errors=True)
+    names = set()
+
+    def start():
+        builder = SparkSession.builder.master("local-cluster[2,1,1024]")
+        for name, value in SETTINGS.items():
+            builder = builder.config(name, value)
+        found = builder.getOrCreate()
+        names.add(found.sparkContext.applicationId)
+        return found
+
+    yield start
+    start().stop()
+    for name in names:
+        shutil.rmtree(Path(pyspark.__file__).parent / "work" / name, ignore_errors=True)
+
+
+@pytest.fixture
+def session(started):
+    return started()
 
 
 def executors():
@@ -151,28 +169,21 @@ def executors():
     return found
 
 
-def spread(session, table, partitions=3):
+def spread(session, table, partitions=2):
     """Put a table on the cluster, some of it in each partition."""
     return session.createDataFrame(pa.Table.from_pandas(table, preserve_index=False)).repartition(partitions)
 
 
-@pytest.mark.parametrize(
-    ("model", "given"),
-    [
-        (KMeans(3, epsilon=5.0, unit="who", max_rows=2, missing="drop"), {"sample_weight": "w"}),
-        (SampleAggregateKMeans(2, epsilon=5.0, unit="who", max_rows=3), {}),
-    ],
-    ids=str,
-)
-def test_people_weights_categories_and_blocks_give_the_same_bits(session, model, given):
-    table = frame()
-    more = {"max_weight": 2.0} if given else {}
-    model.set_params(bounds=BOUNDS, levels={"hue": ["red", "blue"]}, random_state=0, **more)
+def test_people_categories_and_blocks_give_the_same_bits(session):
+    table, levels = frame(), {"hue": ["red", "blue"]}
+    model = SampleAggregateKMeans(
+        2, epsilon=5.0, unit="who", max_rows=3, missing="drop", bounds=BOUNDS, levels=levels, random_state=0
+    )
     assert len(executors()) == 2
-    same(model, table, spread(session, table), **given)
+    same(model, table, spread(session, table))
 
 
-def test_people_in_several_zones_give_the_same_bits_and_labels(session):
+def test_weights_and_people_in_several_zones_give_the_same_bits_and_labels(session):
     table = frame()
     far = spread(session, table)
     found = same(PEOPLE_IN_STRIPS, table, far, sample_weight="w")
@@ -230,9 +241,9 @@ def test_a_step_maps_rows_on_the_executors_and_rows_are_labelled_here(session):
 
 
 def test_a_killed_executor_and_a_task_that_runs_twice_change_nothing(session, tmp_path):
-    rows = named(np.random.default_rng(0).normal(0, 0.3, (20_000, 4)))
-    model = DPLloyd(4, epsilon=1.0, bounds=(-1, 1), max_iter=3, random_state=0)
-    far = spread(session, rows, 8).mapInArrow(
+    rows = named(np.random.default_rng(0).normal(0, 0.3, (2000, 4)))
+    model = DPLloyd(4, epsilon=1.0, bounds=(-1, 1), max_iter=2, random_state=0)
+    far = spread(session, rows, 4).mapInArrow(
         _dies_once(tmp_path / "died"), "c0 double, c1 double, c2 double, c3 double"
     )
     before, killed = {one.pid for one in executors()}, []
@@ -370,3 +381,90 @@ def test_no_java_and_no_master(session, monkeypatch):
     monkeypatch.delenv("JAVA_HOME", raising=False)
     with pytest.raises(EngineUnavailable, match=r"runs on Java.*nothing was spent"), session_at(None):
         pass
+
+
+@pytest.fixture
+def patience(session):
+    """Say how many seconds to wait for executors."""
+    yield lambda seconds: session.conf.set("spark.shoal.patience", str(seconds))
+    with suppress(Exception):  # it was stopped
+        session.conf.unset("spark.shoal.patience")
+
+
+def test_executors_that_are_not_free(session, patience):
+    far = spread(session, frame())
+    patience("soon")
+    refused(InvalidInput, "is 'soon'; it must be a number of seconds", far)
+    patience(2)
+    context, tasks = session.sparkContext, session.range(0, 2, 1, 2).mapInArrow(_sleeps, "id long")
+
+    def keep_busy():
+        context.addJobTag("busy")
+        with suppress(Exception):  # it is cancelled
+            tasks.collect()
+
+    busy = threading.Thread(target=keep_busy)
+    busy.start()
+    while _tasks_at_work(context) < 2:
+        time.sleep(0.05)
+    refused(EngineUnavailable, r"no executor of Spark took up work in 2 seconds.*nothing was spent", far)
+    context.cancelJobsWithTag("busy")
+    busy.join()
+
+
+def _sleeps(batches):
+    time.sleep(600)
+    yield from batches
+
+
+def _tasks_at_work(context):
+    tracker = context.statusTracker()
+    stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+    return sum(stage.numActiveTasks for stage in stages if stage is not None)
+
+
+def breaks_off(X, do, says):
+    """Fit, do something when the second answer has been paid for, and see what is told of it."""
+    budget, charges = Accountant(epsilon=2.0), []
+    model = DPLloyd(2, epsilon=1.0, bounds={"a": (-1, 1), "b": (-1, 1)}, max_iter=3, budget=budget)
+
+    def told(charge):
+        charges.append(charge)
+        if len(charges) == 2:
+            do()
+
+    model.on_charge = told
+    with pytest.raises(EngineFailed, match=says) as caught:
+        model.fit(X)
+    assert caught.value.__cause__ is None
+    assert len(charges) == 2
+    assert 0 < budget.spent < 1
+    assert budget.spent == sum(charge.amount for charge in charges)
+
+
+def allow(session, executors):
+    """Let the master start no more than so many executors."""
+    context = session.sparkContext
+    none = context._jvm.scala.Predef.Map().empty()
+    assert context._jsc.sc().requestTotalExecutors(executors, 0, none)
+
+
+def test_executors_that_go_in_the_middle_and_cannot_be_had(session, patience):
+    def take_away():
+        patience(8)
+        allow(session, 0)
+        for one in executors():
+            one.kill()
+
+    try:
+        says = r"no executor of Spark took up work in 8 seconds: .*; 0\.66\d* of epsilon = 1 was spent"
+        breaks_off(spread(session, frame()), take_away, says)
+    finally:
+        allow(session, 2)
+
+
+def test_a_session_that_is_stopped_in_the_middle(session):
+    # The last: whoever wants a session after it, starts one.
+    far = spread(session, frame())
+    breaks_off(far, session.stop, r"the session of Spark was stopped: .*; 0\.66\d* of epsilon = 1 was spent")
+    refused(EngineUnavailable, r"the session of Spark was stopped: .*nothing was spent", far)

@@ -129,7 +129,7 @@ class PrivateKMeans(
         for doubt in self.release_.doubts:
             warnings.warn(doubt.text, doubt.category, stacklevel=3)
 
-    def _fit_zones(self, X: Any, sample_weight: Any) -> Self:
+    def _fit_parts(self, X: Any, sample_weight: Any) -> Self:
         found = fit_zones(self, X, sample_weight)
         self.release_, self.certificate_ = found.release, found.release.certificate
         self.cluster_centers_ = found.release.centres

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from sklearn.utils.validation import validate_data
 
-from shoal.accounting import Approx, Budget, Pure, ZoneAllowance, zones_hit
+from shoal.accounting import Approx, Budget, Pure, zones_hit
 from shoal.algorithms import run_prepared
 from shoal.errors import InvalidInput
-from shoal.estimators.fitting import FitPlan, tell
-from shoal.estimators.parameters import accountant_for, entropy_for, saying_what_was_spent
-from shoal.mechanisms import Entropy, SeededEntropy, public_seed
-from shoal.queries import LiveCurator
+from shoal.estimators.fitting import FitPlan, running
+from shoal.estimators.parameters import accountant_for, entropy_for
+from shoal.mechanisms import public_seed
 from shoal.queries.gate.codec import digest
 from shoal.queries.gate.dealt import Block, DealtSource
-from shoal.release import Certificate
 from shoal.release.coreset import CoresetRelease, Part
 
 
@@ -87,33 +84,16 @@ def fit_blocks(model: Any, X: Any, sample_weight: Any) -> CoresetRelease:
         plan=planned,
         zones=most,
     )
-    parts = []
-    with reserved as allowance, saying_what_was_spent(allowance), model._watching(table.schema) as watch:
-        told = partial(tell, [model.on_charge, None if watch is None else watch.charged])
-        rows: Any = table.source(plan.domain, threads=threads)
-        rows = rows if watch is None else rows.watched(watch.saw)
+    found = []
+    with running(model, reserved, entropy, model._watching(table.schema)) as run:
+        rows = table.source(plan.domain, threads=threads)
         for number in range(n):
-            curator = LiveCurator(
-                DealtSource(rows, Block(allowance.key % 2**64, number, n)),
-                plan.domain,
-                ZoneAllowance(allowance, number, f"block {number + 1}", own),  # type: ignore[arg-type]
-                _entropy(entropy, number),
-                progress=told,
-            )
-            found = run_prepared(plan.algorithm, curator, count_clipped=False)
-            certificate = Certificate.issue(
-                model._info(),
-                curator.transcript,
-                found.domain,
-                algorithm=plan.algorithm,
-                private_entropy=entropy.private,
-                shared=model.budget is not None,
-                ledger=allowance.statement,
-            )
-            parts.append(Part(found, certificate, curator.transcript))
-    return CoresetRelease(tuple(parts))
-
-
-def _entropy(entropy: Entropy, number: int) -> Entropy:
-    """Return the noise of a block: of a seed, a seed of its own, or blocks would share their noise."""
-    return entropy.of_zone(number) if isinstance(entropy, SeededEntropy) else entropy
+            source = DealtSource(rows, Block(run.allowance.key % 2**64, number, n))
+            curator = run.curator_of_part(source, plan.domain, number, f"block {number + 1}", own)
+            found.append((curator, run_prepared(plan.algorithm, curator, count_clipped=False)))
+    return CoresetRelease(
+        tuple(
+            Part(one, run.certificate(curator, one.domain, plan.algorithm), curator.transcript)
+            for curator, one in found
+        )
+    )

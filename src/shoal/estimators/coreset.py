@@ -96,25 +96,12 @@ class PrivateCoreset(PrivateEstimator):
         self.shares = shares
         self.n_blocks = n_blocks
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Make a coreset of a table, or of each of its blocks, privately.
+    def _has_parts(self) -> bool:
+        return check_count(self.n_blocks, "n_blocks") > 1 or super()._has_parts()
 
-        Parameters
-        ----------
-        X : table
-            As :meth:`shoal.KMeans.fit` takes it.
-        y : ignored
-            For pipelines.
-        sample_weight : array-like of shape (n_rows,) or str, optional
-            Weights of the rows, clipped to [0, `max_weight`], or the column that holds them.
-
-        Returns
-        -------
-        self
-            The fitted model.
-        """
-        if check_count(self.n_blocks, "n_blocks") == 1:
-            return super().fit(X, y, sample_weight)
+    def _fit_parts(self, X: Any, sample_weight: Any) -> Self:
+        if self.n_blocks == 1:  # but zones, which it does not know
+            return super()._fit_parts(X, sample_weight)
         self.release_ = fit_blocks(self, X, sample_weight)
         self.certificate_ = self.release_.certificate
         return self

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
@@ -13,7 +13,7 @@ from typing import Any, Self
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from shoal.accounting import Accountant, Approx, Budget, Charge, Pure, budget_of
+from shoal.accounting import Accountant, Approx, Budget, Charge, Pure, ZoneAllowance, budget_of
 from shoal.algorithms import REGISTRY, AlgorithmInfo, run_prepared
 from shoal.algorithms.shared.clustering import check
 from shoal.domain import STEPS, BoundsLike, Domain, Schema, Unit, Zones
@@ -32,7 +32,7 @@ from shoal.estimators.parameters import (
     unit_for,
 )
 from shoal.estimators.progress import Progress, rehearsed_questions
-from shoal.mechanisms import public_seed
+from shoal.mechanisms import Entropy, SeededEntropy, public_seed
 from shoal.queries import LiveCurator, Transcript
 from shoal.queries.gate.codec import digest
 from shoal.release import Certificate
@@ -111,8 +111,8 @@ class PrivateFit(SharesParameters, BaseEstimator):  # type: ignore[misc]
         self
             The fitted model.
         """
-        if self.zones is not None:
-            return self._fit_zones(X, sample_weight)
+        if self._has_parts():
+            return self._fit_parts(X, sample_weight)
         # All that can be wrong is found here, before a row is read or anything is spent.
         unit, entropy, threads = self._unit(), entropy_for(self), self._threads()
         table = self._open(X, sample_weight)
@@ -123,29 +123,20 @@ class PrivateFit(SharesParameters, BaseEstimator):  # type: ignore[misc]
         key = public_seed(entropy) if self.unit is not None else 0
         planned = digest((plan, self.n_rows, bool(self.count_clipped), entropy.describe()))
         reserved = accountant.reserve(plan.budget, label, plan.domain.unit, key=key, plan=planned)
-        with reserved as allowance, saying_what_was_spent(allowance):
-            keys = {"key": allowance.key, "parts_key": allowance.parts_key}
-            with self._watching(table.schema) as watch:
-                source = table.source(plan.domain, threads=threads, **keys)
-                source = source if watch is None else source.watched(watch.saw)
-                told = partial(tell, [self.on_charge, None if watch is None else watch.charged])
-                curator = LiveCurator(
-                    source, plan.domain, allowance, entropy, n_rows=self.n_rows, progress=told
-                )
-                found = run_prepared(plan.algorithm, curator, count_clipped=bool(self.count_clipped))
-        self.certificate_ = Certificate.issue(
-            self._info(),
-            curator.transcript,
-            found.domain,  # with the bounds as they turned out
-            algorithm=plan.algorithm,
-            private_entropy=entropy.private,
-            shared=self.budget is not None,
-            ledger=allowance.statement,
-        )
+        with running(self, reserved, entropy, self._watching(table.schema)) as run:
+            source = table.source(plan.domain, threads=threads, **run.keys)
+            curator = run.curator(source, plan.domain, n_rows=self.n_rows)
+            found = run_prepared(plan.algorithm, curator, count_clipped=bool(self.count_clipped))
+        self.certificate_: Certificate = run.certificate(curator, found.domain, plan.algorithm)
         self._keep(found, curator.transcript)
         return self
 
-    def _fit_zones(self, X: Any, sample_weight: Any) -> Self:  # noqa: ARG002 - for those that have groups
+    def _has_parts(self) -> bool:
+        """Say whether disjoint parts of the table are fitted, each with a budget of its own."""
+        return self.zones is not None
+
+    def _fit_parts(self, X: Any, sample_weight: Any) -> Self:  # noqa: ARG002 - for those that have groups
+        """Fit the parts, and join what was found in each."""
         raise InvalidInput(
             f"{type(self).__name__} knows no zones: levels of their own are for groups, as of KMeans"
         )
@@ -269,7 +260,102 @@ class PrivateFit(SharesParameters, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def tell(watchers: Sequence[Callable[[Charge], None] | None], charge: Charge) -> None:
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A fit that may spend: of a whole table, or of disjoint parts of one (zones, blocks).
+
+    Parameters
+    ----------
+    model : PrivateFit
+        Whose fit it is.
+    allowance : Allowance
+        What was reserved for it.
+    entropy : Entropy
+        Where its noise comes from.
+    watch : Progress, optional
+        Shows how far it is, on the data holder's own screen.
+    """
+
+    model: Any
+    allowance: Any
+    entropy: Entropy
+    watch: Progress | None
+
+    @property
+    def keys(self) -> dict[str, int]:
+        """What decides which rows of a person are read."""
+        return {"key": self.allowance.key, "parts_key": self.allowance.parts_key}
+
+    def curator(self, source: Any, domain: Domain, *, n_rows: int | None = None) -> LiveCurator:
+        """Put all rows behind the gate."""
+        return self._live(source, domain, self.allowance, self.entropy, n_rows)
+
+    def curator_of_part(
+        self, source: Any, domain: Domain, number: int, name: str, budget: Budget
+    ) -> LiveCurator:
+        """Put the rows of a part behind the gate, with a budget of its own, noted in that of the whole."""
+        own, entropy = ZoneAllowance(self.allowance, number, name, budget), self.entropy
+        # Questions of a seeded fit have words by their number, the same in every part: without a seed
+        # of their own, parts would share their noise.
+        entropy = entropy.of_zone(number) if isinstance(entropy, SeededEntropy) else entropy
+        return self._live(source, domain, own, entropy, None)
+
+    def certificate(self, curator: LiveCurator, domain: Domain, algorithm: Any) -> Certificate:
+        """Issue what is promised, when the fit is over: only then its ledger says what it holds of it.
+
+        Parameters
+        ----------
+        curator : LiveCurator
+            What was asked.
+        domain : Domain
+            With the bounds as they turned out.
+        algorithm : object
+            What asked.
+        """
+        return Certificate.issue(
+            self.model._info(),
+            curator.transcript,
+            domain,
+            algorithm=algorithm,
+            private_entropy=self.entropy.private,
+            shared=self.model.budget is not None,
+            ledger=self.allowance.statement,
+        )
+
+    def _live(
+        self, source: Any, domain: Domain, allowance: Any, entropy: Entropy, n_rows: int | None
+    ) -> LiveCurator:
+        watch = self.watch
+        told = partial(_tell, [self.model.on_charge, None if watch is None else watch.charged])
+        seen = source if watch is None else source.watched(watch.saw)
+        return LiveCurator(seen, domain, allowance, entropy, n_rows=n_rows, progress=told)
+
+
+@contextmanager
+def running(
+    model: Any,
+    reserved: AbstractContextManager[Any],
+    entropy: Entropy,
+    watching: AbstractContextManager[Progress | None],
+) -> Iterator[Run]:
+    """Open what was reserved for a fit, until it is over; what breaks off half way says what it has cost.
+
+    Parameters
+    ----------
+    model : PrivateFit
+        Whose fit it is.
+    reserved : context of an Allowance
+        What an accountant has set aside.
+    entropy : Entropy
+        Where its noise comes from.
+    watching : context of a Progress or None
+        What shows how far it is.
+    """
+    with reserved as allowance, saying_what_was_spent(allowance), watching as watch:
+        yield Run(model, allowance, entropy, watch)
+
+
+def _tell(watchers: Sequence[Callable[[Charge], None] | None], charge: Charge) -> None:
     """Tell all who watch of a charge."""
     for watcher in watchers:
         if watcher is not None:

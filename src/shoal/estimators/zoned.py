@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,6 @@ from shoal.accounting import (
     Budget,
     NoGuarantee,
     Pure,
-    ZoneAllowance,
     zones_budget,
     zones_hit,
 )
@@ -27,13 +25,12 @@ from shoal.algorithms import Clustering, counted_zone, run_prepared, shared_out
 from shoal.algorithms.shared.clustering import check
 from shoal.domain import Bounds, Domain, InZone, Schema, Unit, Zones
 from shoal.errors import InvalidInput
-from shoal.estimators.fitting import FitPlan, PrivateFit, tell
-from shoal.estimators.parameters import entropy_for, is_whole, saying_what_was_spent
+from shoal.estimators.fitting import FitPlan, PrivateFit, running
+from shoal.estimators.parameters import entropy_for, is_whole
 from shoal.estimators.progress import Progress
-from shoal.mechanisms import Entropy, SeededEntropy, public_seed
-from shoal.queries import LiveCurator
+from shoal.mechanisms import public_seed
 from shoal.queries.gate.codec import digest
-from shoal.release import Certificate, Release, ZonedRelease
+from shoal.release import Release, ZonedRelease
 from shoal.release.certificate import column_names
 from shoal.sources.zones import zones_of_places
 
@@ -153,22 +150,11 @@ def fit_zones(model: Any, X: Any, sample_weight: Any) -> Found:
     planned = digest((plan.plans, plan.shared, bool(model.count_clipped), entropy.describe()))
     accountant, label = _accountant(model, plan.budget), f"{type(model).__name__}.fit"
     reserved = accountant.reserve(plan.budget, label, unit, key=key, plan=planned, zones=plan.most)
-    with reserved as allowance, saying_what_was_spent(allowance), _watching(model) as watch:
-        told = partial(tell, [model.on_charge, None if watch is None else watch.charged])
-        keys = {"key": allowance.key, "parts_key": allowance.parts_key}
+    with running(model, reserved, entropy, _watching(model)) as run:
         domains = [own.domain for own in plan.plans]
-        sources = table.zone_sources(plan.zones, domains, threads=threads, **keys)
-        lives = []
-        for number, (name, own, source) in enumerate(zip(plan.names, plan.plans, sources, strict=True)):
-            lives.append(
-                LiveCurator(
-                    source if watch is None else source.watched(watch.saw),
-                    own.domain,
-                    ZoneAllowance(allowance, number, name, own.budget),  # type: ignore[arg-type]
-                    _entropy(entropy, number),
-                    progress=told,
-                )
-            )
+        sources = table.zone_sources(plan.zones, domains, threads=threads, **run.keys)
+        whole = zip(sources, domains, range(len(domains)), plan.names, plan.budgets, strict=True)
+        lives = [run.curator_of_part(*own) for own in whole]
         plans, curators = plan.plans, list(lives)
         if plan.shared is not None:
             counted = [counted_zone(curator) for curator in lives]
@@ -179,18 +165,10 @@ def fit_zones(model: Any, X: Any, sample_weight: Any) -> Found:
         clipped = bool(model.count_clipped)
         pairs = zip(plans, curators, strict=True)
         found = [run_prepared(own.algorithm, curator, count_clipped=clipped) for own, curator in pairs]
-    releases = []
-    for own, live, one in zip(plans, lives, found, strict=True):
-        certificate = Certificate.issue(
-            model._info(),
-            live.transcript,
-            one.domain,
-            algorithm=own.algorithm,
-            private_entropy=entropy.private,
-            shared=model.budget is not None,
-            ledger=allowance.statement,
-        )
-        releases.append(Release.of(one, certificate, live.transcript))
+    releases = [
+        Release.of(one, run.certificate(live, one.domain, own.algorithm), live.transcript)
+        for own, live, one in zip(plans, lives, found, strict=True)
+    ]
     return Found(ZonedRelease.join(releases, plan.shared), tuple(found))
 
 
@@ -287,11 +265,6 @@ def _accountant(model: Any, budget: Pure | Approx | ZCDP) -> Accountant:
     if isinstance(budget, ZCDP):
         return Accountant(rho=budget.rho)
     return Accountant(epsilon=budget.epsilon, delta=budget.delta if isinstance(budget, Approx) else 0.0)
-
-
-def _entropy(entropy: Entropy, number: int) -> Entropy:
-    # Questions of a seeded fit have words by their number, which is the same in every zone.
-    return entropy.of_zone(number) if isinstance(entropy, SeededEntropy) else entropy
 
 
 def _watching(model: Any) -> AbstractContextManager[Progress | None]:

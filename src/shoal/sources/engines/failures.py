@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from shoal.errors import EngineFailed, ShoalError
 
 
+def _not_known() -> None:
+    return None
+
+
 @dataclass(frozen=True)
 class failures_told:  # noqa: N801 - a context
-    """Says in a sentence that workers failed, and nothing of what they held."""
+    """Says in a sentence that workers failed, and nothing of what they held.
+
+    Parameters
+    ----------
+    engine : str
+        Whose workers.
+    why : callable
+        Says what is wrong with the engine itself, if it can tell; asked only once something went wrong.
+    """
 
     engine: str
+    why: Callable[[], str | None] = _not_known
 
     def __enter__(self) -> None:
         """Nothing is done before."""
@@ -25,6 +39,8 @@ class failures_told:  # noqa: N801 - a context
             raise EngineFailed(
                 f"a worker of {self.engine} has no Shoal, or another version of it: install the same"
             ) from None
+        if (sentence := self.why()) is not None:
+            raise EngineFailed(sentence) from None
         # Its message may quote a row; what an engine calls it does not.
         name = getattr(error, "getCondition", lambda: None)() or type(error).__name__
         raise EngineFailed(

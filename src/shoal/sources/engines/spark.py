@@ -18,8 +18,8 @@ import pyarrow as pa
 from shoal.errors import InvalidTable
 from shoal.sources.columns import Piece, read_frame
 from shoal.sources.engines.failures import failures_told
-from shoal.sources.engines.source import AllRows, EngineGroups, EngineTable, Reading
-from shoal.sources.engines.spark_session import check_executors
+from shoal.sources.engines.source import EngineGroups, EngineTable, Reading
+from shoal.sources.engines.spark_session import attended, check_executors, stopped
 from shoal.sources.engines.spark_tasks import Dealing, Folded, Joined, Then, items, sent, unpickled
 from shoal.sources.rows import chunk_rows_for
 from shoal.sources.table import Table
@@ -34,7 +34,7 @@ _AT_ONCE = 16
 # The most groups that rows are dealt out to: rows of the shuffle grow with their square.
 _MOST_GROUPS = 1000
 
-_told = failures_told("Spark")
+_told = failures_told("Spark", stopped)
 
 
 class SparkGroups(EngineGroups[I]):
@@ -72,8 +72,9 @@ class SparkGroups(EngineGroups[I]):
         n = min(self._kept.n, _MOST_GROUPS)
         dealt = sent(self._kept.frame, self._read, Dealing(split, n))
         # In one order, however the shuffle went.
-        dealt = dealt.selectExpr("*", "monotonically_increasing_id() AS place")
-        together = dealt.repartitionById(n, "hand").sortWithinPartitions("place")
+        with _told:
+            dealt = dealt.selectExpr("*", "monotonically_increasing_id() AS place")
+            together = dealt.repartitionById(n, "hand").sortWithinPartitions("place")
         frame = sent(together, Joined(join))
         return SparkGroups(Kept(frame, n, persist=True), unpickled, lambda: join(split(self._empty(), 1)))
 
@@ -81,16 +82,19 @@ class SparkGroups(EngineGroups[I]):
         """Apply `partial` to every group and combine the results, those of many partitions in two steps."""
         frame = sent(self._kept.frame, Folded(Then(self._read, partial), combine))
         if self._kept.n > _AT_ONCE:
-            frame = sent(frame.repartition(isqrt(self._kept.n)), Folded(unpickled, combine))
-        with _told:
+            with _told:
+                fewer = frame.repartition(isqrt(self._kept.n))
+            frame = sent(fewer, Folded(unpickled, combine))
+        with _told, attended(frame.sparkSession):
             rows = frame.collect()
         found: list[T] = list(items((row.item, row.trouble) for row in rows))
         return fold(combine, found or [partial(self._empty())])
 
     def here(self) -> Iterator[I]:
         """Bring one partition after the other here."""
-        with _told:
-            for row in sent(self._kept.frame, self._read).toLocalIterator():
+        frame = sent(self._kept.frame, self._read)
+        with _told, attended(frame.sparkSession):
+            for row in frame.toLocalIterator():
                 yield from items([(row.item, row.trouble)])
 
 
@@ -193,7 +197,7 @@ class SparkTable(EngineTable):
         if weights is not None and not isinstance(weights, str):
             raise InvalidTable("sample_weight of a Spark frame must be the name of one of its columns")
         check_executors(data.sparkSession)
-        with _told:
+        with _told, attended(data.sparkSession):
             blank = data.limit(0).toArrow()
         self._frame, self._blank = data, blank
         self._like = Table(blank, weights=weights, **roles)
@@ -220,7 +224,7 @@ class SparkTable(EngineTable):
 
     def parts(self, rows: int) -> Iterator[Any]:
         """Bring one partition after the other here: to label rows, for their holder."""
-        read = AllRows(self.reading(rows))
+        read = replace(self.reading(rows), fold=None)
         found = (piece for pieces in self.partitions().lazily(read).here() for piece in pieces)
         yield from found
 

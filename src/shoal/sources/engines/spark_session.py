@@ -7,15 +7,18 @@ import shutil
 import socket
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
-from shoal.errors import EngineUnavailable, InvalidInput
+from shoal.errors import EngineFailed, EngineUnavailable, InvalidInput
 
-# Seconds to wait for a master, and for an executor: a cluster may have to start some.
+# Seconds to wait for a master.
 _PATIENCE = 15
-_PATIENCE_FOR_EXECUTORS = 120
+# Seconds to wait for an executor, if a setting of the session does not say: a cluster may have to start one.
+_SETTING, _PATIENCE_FOR_EXECUTORS = "spark.shoal.patience", 120.0
+# Seconds from one look at a job to the next.
+_LOOK = 1.0
 
 
 @contextmanager
@@ -77,27 +80,100 @@ def _check_master(address: str) -> None:
 
 def check_executors(session: Any) -> None:
     """Refuse a session that was stopped, or for which no executor takes up work."""
-    tag, gave_up = f"shoal-{os.urandom(8).hex()}", threading.Event()
-
-    def give_up() -> None:
-        gave_up.set()
-        session.interruptTag(tag)
-
-    timer = threading.Timer(_PATIENCE_FOR_EXECUTORS, give_up)
-    timer.start()
     try:
-        session.addTag(tag)
-        session.range(0, 1, 1, 1).collect()
-        session.removeTag(tag)
+        patience(session)
+        # At work for us: whoever else keeps executors busy may do so for hours.
+        with attended(session, _never_at_work):
+            session.range(0, 1, 1, 1).collect()
+    except InvalidInput:
+        raise
     except Exception as error:  # of py4j, of pyspark, of Java
-        why = (
-            f"no executor took up work in {_PATIENCE_FOR_EXECUTORS} seconds"
-            if gave_up.is_set()
-            else type(error).__name__
-        )
+        why = stopped() or (str(error) if isinstance(error, EngineFailed) else type(error).__name__)
         raise EngineUnavailable(
             f"Spark does not work ({why}): look at its master and its executors, or open a new session; "
             "nothing was spent"
         ) from None
+
+
+@contextmanager
+def attended(session: Any, at_work: Callable[[Any], bool] | None = None) -> Iterator[None]:
+    """Give up what is done meanwhile, once no executor has been at work for too long: Spark waits for ever.
+
+    Parameters
+    ----------
+    session : SparkSession
+        Of the job.
+    at_work : callable
+        Says whether executors are; by default, whether they have a task, or ended one since the last look.
+    """
+    tag, over, gave_up = f"shoal-{os.urandom(8).hex()}", threading.Event(), threading.Event()
+    look = at_work or _Watch().at_work
+
+    def watch() -> None:
+        idle = 0.0
+        with suppress(Exception):  # the session is gone: whoever waits for it is told so
+            while not over.wait(_LOOK):
+                idle = 0.0 if look(session) else idle + _LOOK
+                if idle >= patience(session):
+                    gave_up.set()
+                    context.cancelJobsWithTag(tag)
+                    return
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    # Of the context: a session does not know its tags in another thread, and could not cancel from there.
+    context = session.sparkContext
+    context.addJobTag(tag)
+    watcher.start()
+    try:
+        yield
+    except Exception:
+        if gave_up.is_set():
+            raise EngineFailed(
+                f"no executor of Spark took up work in {patience(session):g} seconds: free or start some, or "
+                f"raise {_SETTING}"
+            ) from None
+        raise
     finally:
-        timer.cancel()
+        over.set()
+        with suppress(Exception):
+            context.removeJobTag(tag)
+
+
+def patience(session: Any) -> float:
+    """Return how many seconds a job waits for an executor: a setting of the session."""
+    given = session.conf.get(_SETTING, str(_PATIENCE_FOR_EXECUTORS))
+    try:
+        return float(given)
+    except ValueError:
+        raise InvalidInput(f"{_SETTING} is {given!r}; it must be a number of seconds, such as 120") from None
+
+
+class _Watch:
+    """Looks at the tasks of a session, whoever's: as long as some begin or end, there are executors."""
+
+    def __init__(self) -> None:
+        self._seen: Any = None
+
+    def at_work(self, session: Any) -> bool:
+        tracker = session.sparkContext.statusTracker()
+        if not tracker.getActiveJobsIds():  # Spark itself is at work: it plans
+            return True
+        stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+        found = [(stage.stageId, stage.numCompletedTasks) for stage in stages if stage is not None]
+        before, self._seen = self._seen, found
+        return found != before or any(stage is not None and stage.numActiveTasks for stage in stages)
+
+
+def _never_at_work(_: Any) -> bool:
+    return False
+
+
+def stopped() -> str | None:
+    """Return a sentence if the session was stopped, or its Java is gone; None if it is there."""
+    from pyspark import SparkContext
+
+    context = SparkContext._active_spark_context
+    with suppress(Exception):  # Java does not answer
+        if context is not None and not context._jsc.sc().isStopped():
+            return None
+    return "the session of Spark was stopped: open a new one, and fit again"

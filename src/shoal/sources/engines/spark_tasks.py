@@ -17,6 +17,7 @@ from typing import Any, Generic, TypeVar
 from shoal import errors
 from shoal.errors import EngineFailed, ShoalError
 from shoal.sources.engines.failures import failures_told
+from shoal.sources.engines.spark_session import stopped
 
 I = TypeVar("I")  # noqa: E741 - an item of groups, and what becomes of one
 J = TypeVar("J")
@@ -163,6 +164,6 @@ def sent(
         for told in pickle.loads(packed)(batches):
             yield row(*told)
 
-    with failures_told("Spark"), warnings.catch_warnings():
+    with failures_told("Spark", stopped), warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # of versions of pandas, which no row goes through
         return frame.mapInArrow(task, COLUMNS)
