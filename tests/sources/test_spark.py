@@ -396,7 +396,13 @@ def test_executors_that_are_not_free(session, patience):
     patience("soon")
     refused(InvalidInput, "is 'soon'; it must be a number of seconds", far)
     patience(2)
-    context, tasks = session.sparkContext, session.range(0, 2, 1, 2).mapInArrow(_sleeps, "id long")
+    context = session.sparkContext
+
+    def sleeps(batches):
+        time.sleep(600)
+        yield from batches
+
+    tasks = session.range(0, 2, 1, 2).mapInArrow(sleeps, "id long")
 
     def keep_busy():
         context.addJobTag("busy")
@@ -410,11 +416,6 @@ def test_executors_that_are_not_free(session, patience):
     refused(EngineUnavailable, r"no executor of Spark took up work in 2 seconds.*nothing was spent", far)
     context.cancelJobsWithTag("busy")
     busy.join()
-
-
-def _sleeps(batches):
-    time.sleep(600)
-    yield from batches
 
 
 def _tasks_at_work(context):
