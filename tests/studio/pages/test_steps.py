@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 
 import pytest
 from browsing import BOUNDS, Running, findings
@@ -44,6 +46,84 @@ def test_a_file_is_opened_and_declared_and_its_look_has_a_price(page, studio: Ru
     assert {name: tuple(ends) for name, ends in draft.bounds.items()} == BOUNDS
     assert studio.studio.budget("by-hand").total == 1.5
     assert studio.studio.budget("by-hand").spent == 0  # a price was shown, and nothing else
+
+
+def _a_new_budget(page, studio: Running, study: Study, **terms: str) -> None:
+    """Open the page of a study, and write down a budget for it."""
+    page.goto(f"{studio.origin}/studies/{study.id}/open")
+    page.get_by_label("Data set of the ledger").click()
+    page.get_by_role("option", name="a new budget").click()
+    for name, value in terms.items():
+        label = {"name": "Name of the data set", "total": "Total epsilon", "delta": "Delta"}[name]
+        page.get_by_label(label, exact=True).fill(value)
+
+
+def test_delta_is_declared_explained_and_part_of_the_risk(page, studio: Running):
+    study = studio.study()
+    _a_new_budget(page, studio, study, name="with-delta", total="2", delta="one in a million")
+    page.get_by_label("Help: delta").click()
+    page.get_by_text("The probability with which the promise of epsilon may fail").wait_for()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.locator(".q-notification", has_text="Delta is 'one in a million'; give a number").wait_for()
+    assert "with-delta" not in studio.studio.datasets()
+    page.get_by_label("Delta", exact=True).fill("1e-6")
+    page.get_by_role("status").filter(
+        has_text=re.compile("at most 88 % sure .*, except with probability 1e-06")
+    ).wait_for()
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.locator(".q-notification", has_text="Saved").wait_for()
+    assert study.draft.delta == 1e-6
+    assert studio.studio.budget("with-delta").delta == 1e-6
+
+    # What is copied has it, and so do the line that sums up, the price and the risk of the steps that follow.
+    page.locator(".code-card summary").click()
+    page.locator(".code pre", has_text="--delta 1e-06").wait_for()
+    page.locator(".code pre", has_text="delta=1e-06,").wait_for()
+    for step in ("explore", "release"):
+        page.goto(f"{studio.origin}/studies/{study.id}/{step}")
+        page.get_by_text(re.compile("at most .* sure .*, except with probability 1e-06")).first.wait_for()
+        page.get_by_text(re.compile("costs epsilon [0-9.]+, delta 1e-06")).first.wait_for()
+        page.locator(".sum", has_text="delta 1e-06").wait_for()
+
+    # In a data set with delta a release may have another, or none; without, there is nothing to choose.
+    page.goto(f"{studio.origin}/studies/{study.id}/open")
+    field = page.get_by_label("Delta", exact=True)
+    field.wait_for()
+    assert field.input_value() == "1e-06"
+    field.fill("0")
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.locator(".q-notification", has_text="Saved").wait_for()
+    assert study.draft.delta == 0
+    study.declare(dataset=studio.study().draft.dataset)
+    page.reload()
+    page.get_by_text("5 of 5 epsilon is left").wait_for()
+    assert page.get_by_label("Delta", exact=True).count() == 0
+
+
+def test_a_slow_server_loses_no_digit_of_a_number(page, studio: Running):
+    """A field that the server writes anew when it is left would lose what was written meanwhile."""
+    study = studio.study()
+    _a_new_budget(page, studio, study, name="slowly")
+    labels = ("Total epsilon", "Delta", "Epsilon of the one look", "Number of groups")
+    fields = {label: page.get_by_label(label, exact=True) for label in labels}
+    fields["Total epsilon"].wait_for()
+    os.kill(studio.process.pid, signal.SIGSTOP)
+    try:
+        for field in fields.values():
+            field.fill("1")
+            field.blur()
+            field.focus()
+            page.keyboard.press("End")
+            page.keyboard.type("2")
+    finally:
+        os.kill(studio.process.pid, signal.SIGCONT)
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.locator(
+        ".q-notification", has_text="is '12'"
+    ).first.wait_for()  # all that was sent has been answered
+    assert {label: field.input_value() for label, field in fields.items()} == dict.fromkeys(labels, "12")
+    assert page.locator("input[type=number]").count() == 0
 
 
 @pytest.mark.parametrize(

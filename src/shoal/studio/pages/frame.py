@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from nicegui import ui
 
+from shoal.errors import InvalidInput
 from shoal.studio.access import csrf_token
 from shoal.studio.pages.terms import TERMS
 
@@ -126,6 +129,92 @@ def why(term: str) -> str:
 def named(words: str, term: str, *, tag: str = "span", classes: str = "name") -> ui.html:
     """Show words with a question mark beside them."""
     return ui.html(f"{html.escape(words)} {why(term)}", sanitize=False, tag=tag).classes(classes)
+
+
+def read_number(
+    said: str | None,
+    name: str,
+    within: tuple[float, float] = (-math.inf, math.inf),
+    *,
+    whole: bool = False,
+    example: str = "0.5",
+) -> float | None:
+    """Return the number that somebody wrote, or None for nothing; say what is wrong with anything else.
+
+    Parameters
+    ----------
+    said : str or None
+        What was written.
+    name, within, whole, example
+        As of :class:`NumberField`.
+
+    Examples
+    --------
+    >>> read_number(" 1e-6 ", "Delta", (0, 1)), read_number("", "Delta")
+    (1e-06, None)
+    """
+    said = (said or "").strip()
+    if not said:
+        return None
+    low, high = within
+    try:
+        found = float(said)
+    except ValueError:
+        found = math.nan
+    if not math.isfinite(found) or not low <= found <= high or (whole and found % 1):
+        kind = "a whole number" if whole else "a number"
+        reach = f" from {low:g} to {high:g}" if math.isfinite(high - low) else ""
+        raise InvalidInput(f"{name} is {said!r}; give {kind}{reach}, such as {example}")
+    return found
+
+
+class NumberField:
+    """A field for a number, which is text: a number field is written anew by the server, and a slow one loses digits.
+
+    Parameters
+    ----------
+    name : str
+        What it asks for, as people and screen readers are told.
+    value : float, optional
+        What it holds at first; nothing, if not given.
+    within : (float, float)
+        The least and the greatest number.
+    whole : bool
+        Whether only whole numbers are numbers here.
+    example : str
+        What to write, for an error.
+    props : str
+        More of NiceGUI's properties.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        value: float | None = None,
+        *,
+        within: tuple[float, float] = (-math.inf, math.inf),
+        whole: bool = False,
+        example: str = "0.5",
+        props: str = "",
+        **how: Any,
+    ) -> None:
+        self.name, self.within, self.whole, self.example = name, within, whole, example
+        self.input = ui.input(value="" if value is None else f"{value:.12g}", **how)
+        keys = "numeric" if whole else "decimal"
+        self.input.props(
+            f'outlined dense inputmode={keys} aria-label="{html.escape(name, quote=True)}" {props}'
+        )
+
+    def read(self) -> float | None:
+        """Return the number, or None where the field is empty; say what is wrong with anything else."""
+        return read_number(self.input.value, self.name, self.within, whole=self.whole, example=self.example)
+
+    def wanted(self) -> float:
+        """Return the number; say so where there is none."""
+        found = self.read()
+        if found is None:
+            raise InvalidInput(f"{self.name} is empty; give a number, such as {self.example}")
+        return found
 
 
 @contextmanager

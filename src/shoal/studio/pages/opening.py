@@ -11,6 +11,7 @@ from shoal.errors import InvalidInput
 from shoal.studio.access import CURATOR, page
 from shoal.studio.pages.desk import Desk, told
 from shoal.studio.pages.frame import (
+    NumberField,
     button,
     code,
     code_html,
@@ -28,6 +29,8 @@ _REACH = {"longitude": (-180.0, 180.0), "latitude": (-90.0, 90.0)}
 # Of a column of words: one of some values that are public.
 _CATEGORY = "category"
 _KINDS = {"number": "number", "time": "date or time", "boolean": "yes or no", _CATEGORY: "one of some values"}
+# Groups that can be asked for on a page.
+_MOST_GROUPS = 100
 # Bounds that many columns have, by what they mean.
 _PRESETS = {
     "an age, 0 to 120": (0, 120),
@@ -206,11 +209,16 @@ class Form:
             auto = self.draft.k == "auto"
             with ui.element("div").classes("row-line"):
                 self.auto = ui.checkbox("let the data say", value=auto)
-                self.k = ui.number(
-                    value=None if auto else float(self.draft.k), min=1, max=100, precision=0, placeholder="10"
+                self.k = NumberField(
+                    "Number of groups",
+                    None if auto else float(self.draft.k),
+                    within=(1, _MOST_GROUPS),
+                    whole=True,
+                    example="10",
+                    placeholder="10",
                 )
-                self.k.props('outlined dense aria-label="Number of groups"').style("width: 7rem")
-                self.k.bind_enabled_from(self.auto, "value", backward=lambda on: not on)
+                self.k.input.style("width: 7rem")
+                self.k.input.bind_enabled_from(self.auto, "value", backward=lambda on: not on)
 
     @told
     def _save(self) -> bool:
@@ -230,7 +238,7 @@ class Form:
             if kind == _CATEGORY and name in self.values
         }
         types = {name: kind for name, kind in types.items() if kind != _CATEGORY}
-        k = "auto" if self.auto.value else int(self.k.value or 0)
+        k = "auto" if self.auto.value else int(self.k.wanted())
         changes: dict[str, Any] = {
             "columns": names,
             "types": types,
@@ -239,7 +247,7 @@ class Form:
             "k": k,
         }
         changes |= {"ledger": self.budget.ledger, "max_rows": self.budget.max_rows}
-        changes["preview_epsilon"] = self.budget.preview_epsilon
+        changes |= {"preview_epsilon": self.budget.preview_epsilon, "delta": self.budget.delta}
         if not names:
             raise InvalidInput("no column is chosen; choose those to group by")
         self.study.declare(**changes, dataset=self.budget.dataset())

@@ -11,7 +11,11 @@ TERMS = {
         "The number behind a level: the most by which one person's presence can change the odds of anything "
         "that is released, as a power of e. Smaller is more private; epsilons of releases add up."
     ),
-    "delta": "The probability with which the promise of epsilon may fail. Zero means never.",
+    "delta": (
+        "The probability with which the promise of epsilon may fail. Zero means never, and is the usual choice. Above "
+        "zero, noise is of another kind, and many releases add up to less; keep it far below one in the number of "
+        "people, such as 1e-9 for a million."
+    ),
     "the expected error": (
         "How much further rows lie from their nearest centre, in squared distance, than with k-means without "
         "privacy: predicted on made-up rows, so looking at it costs nothing."

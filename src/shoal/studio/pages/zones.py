@@ -9,7 +9,7 @@ from nicegui import ui
 from shoal.errors import InvalidInput
 from shoal.studio.access import CURATOR, page
 from shoal.studio.pages.desk import Desk, told
-from shoal.studio.pages.frame import button, code, code_html, field, named, note, text
+from shoal.studio.pages.frame import NumberField, button, code, code_html, field, named, note, text
 from shoal.studio.pages.scene import base_of, map_columns
 from shoal.studio.pages.stage import MapView
 from shoal.studio.pages.studies import at_study
@@ -105,19 +105,16 @@ class Zoning:
         with ui.element("details").classes("corners"):
             text("Add a rectangle by its corners", tag="summary")
             with ui.element("div").classes("row-line"):
-                # Text: a number field is written anew by the server when it is left, and a slow server loses digits.
+                reach = {"West": 180.0, "South": 90.0, "East": 180.0, "North": 90.0}
                 ends = [
-                    ui.input(label=word).props(f'dense outlined inputmode=decimal aria-label="{word} end"')
-                    for word in ("West", "South", "East", "North")
+                    NumberField(f"{word} end", within=(-most, most), example="10.7", label=word)
+                    for word, most in reach.items()
                 ]
-                button("Add it", told(lambda: self._add_rectangle([end.value for end in ends])))
+                button("Add it", told(lambda: self._add_rectangle([end.wanted() for end in ends])))
 
-    def _add_rectangle(self, ends: list[str | None]) -> None:
-        try:
-            west, south, east, north = (float(end or "") for end in ends)
-        except ValueError:
-            raise InvalidInput("a rectangle needs four numbers, in degrees, such as 10.7")
-        if not (-180 <= west < east <= 180 and -90 <= south < north <= 90):
+    def _add_rectangle(self, ends: list[float]) -> None:
+        west, south, east, north = ends
+        if not (west < east and south < north):
             raise InvalidInput("a rectangle needs west below east and south below north, in degrees")
         ring = [[west, south], [east, south], [east, north], [west, north], [west, south]]
         shape = {"type": "Polygon", "coordinates": [ring]}

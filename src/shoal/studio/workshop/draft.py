@@ -43,7 +43,7 @@ class Draft(Plain):
     ledger, dataset : str
         Where the budget lies. An empty ledger is the studio's own.
     delta : float
-        Of releases; 0 for pure ones.
+        Of a release; 0 for pure ones. Above 0, the ledger's data set must have one too.
     n_rows : int or None
         A public number of rows that the curator vouches for.
     header : bool
@@ -79,6 +79,8 @@ class Draft(Plain):
             raise InvalidInput(
                 f"the preview's epsilon is {self.preview_epsilon!r}; give one above 0 and at most 1"
             )
+        if not isinstance(self.delta, int | float) or not 0 <= self.delta < 1:
+            raise InvalidInput(f"delta is {self.delta!r}; it is a probability, at least 0 and below 1")
         if isinstance(self.bounds, str) and self.bounds not in ("latlon", ESTIMATE):
             raise InvalidInput(
                 f"bounds are {self.bounds!r}; give low and high per column, 'latlon' or 'estimate'"

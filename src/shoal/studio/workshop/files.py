@@ -14,7 +14,7 @@ from shoal.errors import InvalidInput
 from shoal.release.html import About, certificate_page
 from shoal.studio.workshop import repeat
 from shoal.studio.workshop.report import report_page
-from shoal.studio.workshop.values import Plain
+from shoal.studio.workshop.values import CORESET_SHARE, Plain
 
 if TYPE_CHECKING:
     from shoal.studio.workshop.releases import ReleaseRecord
@@ -113,8 +113,13 @@ def content_of(record: ReleaseRecord, folder: Path, name: str, basemap: dict[str
         return certificate_page(certificate, About(title=record.title, date=record.created[:10])).encode()
     if name in ("repeat.py", "repeat.ipynb"):
         request = json.loads((folder / REQUEST).read_text(encoding="utf-8"))
-        both = float(record.level.epsilon) / (2 if "coreset" in record.fits else 1)
-        told = {"date": record.created[:10], "transcript": certificate.transcript, "epsilon": both}
+        share = CORESET_SHARE if "coreset" in record.fits else 1.0
+        told = {
+            "date": record.created[:10],
+            "transcript": certificate.transcript,
+            "epsilon": record.level.epsilon * share,
+            "delta": record.own_delta * share,
+        }
         return (repeat.script if name == "repeat.py" else repeat.notebook)(request, told).encode()
     raise InvalidInput(f"the release has no file {name!r}")
 

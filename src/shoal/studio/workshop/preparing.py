@@ -18,6 +18,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import KMeans as PlainKMeans
 
 from shoal._typing import Array
+from shoal.accounting import epsilon_of, rho_of
 from shoal.errors import ShoalError
 from shoal.estimators import KMeans, PrivateCoreset, PrivTreeSynopsis
 from shoal.release.release import Release
@@ -59,7 +60,7 @@ def prepare(task: Task) -> dict[str, Any]:
     """
     look = _look(task)
     levels = [Level(**plain) for plain in task.request["levels"]]
-    trial = Trial(look, task.draft.k, int(task.request["seed"]))
+    trial = Trial(look, task.draft.k, int(task.request["seed"]), delta=task.draft.delta)
     path = task.home / "views" / f"{task.request['views']}.json"
     views = {view["level"]["epsilon"]: view for view in _read(path)}
     # From the middle outwards, so that the slider has something to show soon.
@@ -99,10 +100,14 @@ class Trial:
         Public.
     rows : int, optional
         How many rows the table has, where that is known; as the look counted, if not given.
+    delta : float
+        Of a release.
     """
 
-    def __init__(self, look: SynopsisRelease, k: Any, seed: int, rows: float | None = None) -> None:
-        self.names, self.k, self.seed = look.names, k, seed
+    def __init__(
+        self, look: SynopsisRelease, k: Any, seed: int, rows: float | None = None, *, delta: float = 0.0
+    ) -> None:
+        self.names, self.k, self.seed, self.delta = look.names, k, seed, delta
         self.true_rows = max(float(look.synopsis.rows) if rows is None else rows, 1.0)
         n = int(min(max(self.true_rows, 1), _MADE_UP))
         self.X: Array = np.asarray(look.sample(n, rng=seed, like="numpy"))
@@ -163,11 +168,16 @@ class Trial:
         return self._cost(release.centres) / self._least(len(release.centres)) - 1
 
     def _epsilon(self, level: Level) -> float:
-        return min(level.epsilon * self.scale, _NO_NOISE)
+        if not self.delta:
+            return min(level.epsilon * self.scale, _NO_NOISE)
+        # With delta noise is by rho, which grows with the square of the rows that each stands for.
+        rho = rho_of(level.epsilon, self.delta) * self.scale**2
+        return min(epsilon_of(rho, self.delta), _NO_NOISE)
 
     def _given(self, epsilon: float, run: int) -> dict[str, Any]:
         # Seeds are public, and rows nobody's: there is nothing to protect, and the same views come again.
-        return {"epsilon": epsilon, "bounds": self.bounds, "random_state": 1000 * self.seed + run}
+        given = {"epsilon": epsilon, "bounds": self.bounds, "random_state": 1000 * self.seed + run}
+        return {**given, "delta": self.delta} if self.delta else given
 
     def _cost(self, centres: Array) -> float:
         """Return the mean squared distance to the nearest centre, with columns scaled to their bounds."""

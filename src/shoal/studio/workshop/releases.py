@@ -41,6 +41,8 @@ class ReleaseRecord:
         What the ledger has laid down for all that may ever be released.
     delta : float
         Of the ledger.
+    own_delta : float
+        Of this release.
     fits : dict of str to str
         Its fits in the ledger.
     names : tuple of str
@@ -69,6 +71,7 @@ class ReleaseRecord:
     spent: float = 0.0
     total: str = ""
     delta: float = 0.0
+    own_delta: float = 0.0
     demo: bool = False
     shared: str | None = None
     _folder: Path = field(default=Path(), repr=False, compare=False)

@@ -11,9 +11,7 @@ from shoal.studio.workshop.files import REQUEST
 from shoal.studio.workshop.models import centres_model, parameters
 from shoal.studio.workshop.store import dumps, now
 from shoal.studio.workshop.tasks import Task
-
-# Of the price, where a coreset is released beside the centres: it finds groups too, so neither is worth more.
-_HALF = 0.5
+from shoal.studio.workshop.values import CORESET_SHARE
 
 
 def release(task: Task) -> dict[str, Any]:
@@ -24,9 +22,10 @@ def release(task: Task) -> dict[str, Any]:
     task : Task
         The job.
     """
-    request, draft = task.request, task.draft
+    request, whole = task.request, task.draft
     epsilon, both = float(request["level"]["epsilon"]), bool(request["coreset"])
-    each = epsilon * _HALF if both else epsilon
+    each = epsilon * CORESET_SHARE if both else epsilon
+    draft = whole.changed({"delta": whole.delta * CORESET_SHARE}) if both else whole
     folder = task.home / "releases" / task.id
     folder.mkdir(mode=0o700, exist_ok=True)
     centres = folder / "centres"
@@ -36,8 +35,7 @@ def release(task: Task) -> dict[str, Any]:
         model.fit(task.table())
         task.tell(0.45 if both else 0.9, "trying how far another fit would be, on made-up rows")
         # Of zones each has its own, and no refits of all of them together are made.
-        whole = draft.zones is None
-        (model.release_.with_totals() if whole else model.release_).save(centres)
+        (model.release_.with_totals() if draft.zones is None else model.release_).save(centres)
     found = load(centres)
     assert isinstance(found, Release)
     if both and not (folder / "coreset").is_dir():
@@ -61,6 +59,7 @@ def release(task: Task) -> dict[str, Any]:
         "spent": float(budget.spent),
         "total": budget.budget.describe(),
         "delta": float(getattr(budget.budget, "delta", 0)),
+        "own_delta": whole.delta,
         "demo": task.source.kind == "demo",
         "names": list(found.names),
         "groups": len(found.sizes),

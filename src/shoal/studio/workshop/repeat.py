@@ -109,7 +109,7 @@ def script(request: Mapping[str, Any], record: Mapping[str, Any]) -> str:
     request : mapping
         What the release's job was asked for.
     record : mapping
-        Of its certificate: `date`, `transcript`, and the epsilon of the fit.
+        Of its certificate: `date`, `transcript`, and the epsilon and delta of the fit.
     """
     return "\n".join(_script(request, record))
 
@@ -130,7 +130,7 @@ def notebook(request: Mapping[str, Any], record: Mapping[str, Any]) -> str:
 
 
 def _script(request: Mapping[str, Any], record: Mapping[str, Any]) -> list[str]:
-    draft = Draft.from_dict(request["draft"])
+    draft = Draft.from_dict(request["draft"]).changed({"delta": record["delta"]})
     name, fit = request["source"]["name"], request["fits"]["centres"]
     given = _given(draft, float(record["epsilon"]), request["bounds"])
     model = _call("KMeans", [repr(draft.k)], given)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shoal.accounting import budget_of
 from shoal.release.intervals import Intervals
 from shoal.release.release import Release
 from shoal.studio.workshop.levels import risk_sentence
@@ -78,7 +79,7 @@ def page_of(record: ReleaseRecord) -> dict[str, Any]:
         "zone": list(getattr(release, "zone", ())),
         "demo": bool(record.demo),
         "risk": risk_sentence(record.spent, record.delta),
-        "risk_alone": risk_sentence(record.level.epsilon),
+        "risk_alone": risk_sentence(record.level.epsilon, record.own_delta),
     }
 
 
@@ -100,7 +101,11 @@ def promised(record: ReleaseRecord) -> list[tuple[str, str]]:
     ]
     if "coreset" in record.fits:
         found.append(
-            ("This release", f"epsilon = {epsilon:g}, half of it for the centres and half for the coreset")
+            (
+                "This release",
+                f"{budget_of(epsilon, record.own_delta).describe()}, half of it for the centres and half for "
+                "the coreset",
+            )
         )
     zones = getattr(release, "zones", None)
     if zones is not None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shoal.accounting import Pure
 from shoal.domain.bounds import geographic_axis
 from shoal.errors import BudgetExceeded, InvalidInput
 from shoal.release.synopsis import SynopsisRelease
@@ -112,6 +113,7 @@ class Study:
         who = "one row" if draft.unit is None else f"one {draft.unit} with up to {draft.max_rows} rows"
         parts.append(f"protects {who}")
         parts.append(f"budget {draft.dataset!r}" if draft.dataset else "no budget yet")
+        parts += [f"delta {draft.delta:g}"] if draft.delta else []
         if (level := self.chosen) is not None:
             parts.append(f"level {level.name!r}")
         return " · ".join(parts)
@@ -148,6 +150,11 @@ class Study:
                     f"data set {draft.dataset!r} protects {_whom(charter.column)}, and "
                     f"{_whom(changes['unit'])} is asked for: losses add up for one kind only. Declare "
                     "that, or another data set"
+                )
+            if draft.delta and isinstance(charter.budget, Pure):
+                raise InvalidInput(
+                    f"delta is {draft.delta:g}, and data set {draft.dataset!r} lays down "
+                    f"{charter.budget.describe()} with none: declare delta=0, or another data set"
                 )
             draft = draft.changed({"unit": charter.column})
         if draft.zones != before.zones:

@@ -10,6 +10,8 @@ from shoal.studio.workshop.levels import Level
 Numbers = tuple[float, ...]
 MOST_POINTS = 2000
 """Points of one layer that a browser is sent: more can neither be told apart nor drawn at once."""
+CORESET_SHARE = 0.5
+"""Of the price, where a coreset goes with the centres: it finds groups too, so neither is worth more."""
 
 
 class Plain:
