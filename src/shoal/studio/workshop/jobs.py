@@ -12,7 +12,7 @@ from shoal.errors import InvalidInput
 from shoal.studio.workshop.store import now
 
 if TYPE_CHECKING:
-    from shoal.studio.workshop.studio import Studio
+    from shoal.studio.workshop.archive import Archive
 
 AWAITING, WAITING, RUNNING = "awaiting approval", "waiting", "running"
 DONE, STOPPED, FAILED, REFUSED = "done", "stopped", "failed", "refused"
@@ -67,7 +67,7 @@ class Job:
     _studio: Any = field(default=None, repr=False, compare=False)
 
     @classmethod
-    def of(cls, row: sqlite3.Row, studio: Studio) -> Job:
+    def of(cls, row: sqlite3.Row, studio: Archive) -> Job:
         """Read a job of the studio's database."""
         return cls(
             row["id"],
@@ -96,7 +96,7 @@ class Job:
 
     def refreshed(self) -> Job:
         """Return the job as it is now."""
-        studio: Studio = self._studio
+        studio: Archive = self._studio
         return studio.job(self.id)
 
     def wait(self, seconds: float = 600.0) -> Job:
@@ -109,7 +109,7 @@ class Job:
 
     def stop(self) -> Job:
         """Ask it to stop. What was charged until then counts, and it can be gone on with."""
-        studio: Studio = self._studio
+        studio: Archive = self._studio
         studio.memory.change(
             "UPDATE jobs SET stop = 1, updated = ? WHERE id = ? AND state IN (?, ?)",
             (now(), self.id, WAITING, RUNNING),
@@ -118,7 +118,7 @@ class Job:
 
     def resume(self) -> Job:
         """Go on with a job that was stopped or failed: from the ledger, with nothing spent twice."""
-        studio: Studio = self._studio
+        studio: Archive = self._studio
         changed = studio.memory.change(
             "UPDATE jobs SET state = ?, stop = 0, message = '', updated = ? WHERE id = ? AND state IN (?, ?)",
             (WAITING, now(), self.id, STOPPED, FAILED),
@@ -135,7 +135,7 @@ class Job:
         by : str
             Who approves: not who asked.
         """
-        studio: Studio = self._studio
+        studio: Archive = self._studio
         if by == self.by:
             raise InvalidInput(f"{by} asked for this release; a second person has to approve it")
         changed = studio.memory.change(
@@ -157,7 +157,7 @@ class Job:
         why : str
             A word to whoever asked.
         """
-        studio: Studio = self._studio
+        studio: Archive = self._studio
         message = f"refused by {by}{': ' + why if why else ''}; nothing was spent"
         studio.memory.change(
             "UPDATE jobs SET state = ?, message = ?, updated = ? WHERE id = ? AND state = ?",

@@ -23,7 +23,7 @@ from shoal.studio.workshop.store import now
 from shoal.studio.workshop.values import LevelView, Source
 
 if TYPE_CHECKING:
-    from shoal.studio.workshop.study import Study
+    from shoal.studio.workshop.explored import Explored
 
 LOOKED = "somebody looked at the real rows"
 """How a note of the ledger begins that says so."""
@@ -120,7 +120,7 @@ def check_table(source: Source, draft: Draft) -> None:
     _check(model, source, draft)
 
 
-def check_plan(study: Study, epsilon: float) -> None:
+def check_plan(study: Explored, epsilon: float) -> None:
     """Refuse what a fit would refuse, before anything is spent."""
     model = centres_model(study.draft, epsilon, study.bounds(), None)
     _check(model, study.source, study.draft)
@@ -142,7 +142,7 @@ def note_look(accountant: Any, by: str) -> None:
     )
 
 
-def _look_is_noted(study: Study) -> Any:
+def _look_is_noted(study: Explored) -> Any:
     """Return the bounds for a look at real rows, if the ledger says that there is one."""
     draft = study.draft
     accountant = study.studio.accountant(draft.dataset, draft.ledger)
@@ -156,7 +156,7 @@ def _look_is_noted(study: Study) -> Any:
     return bounds
 
 
-def preview_centres(study: Study, epsilon: float) -> NotForRelease:
+def preview_centres(study: Explored, epsilon: float) -> NotForRelease:
     """Try a level on the real rows, without paying, for the curator's screen alone.
 
     Noise is drawn as for a release. But nothing is charged, so it is no release: it comes back as a value
@@ -170,7 +170,7 @@ def preview_centres(study: Study, epsilon: float) -> NotForRelease:
     return NotForRelease(found.centres, found.sizes)
 
 
-def red_centres(study: Study) -> NotForRelease:
+def red_centres(study: Explored) -> NotForRelease:
     """Compute centres without privacy, in the gate, for the curator's screen alone."""
     bounds, draft = _look_is_noted(study), study.draft
     model = centres_model(replace(draft, zones=None), 1.0, bounds, None)

@@ -11,18 +11,18 @@ from shoal.studio.workshop.levels import risk_sentence
 from shoal.studio.workshop.values import Price
 
 if TYPE_CHECKING:
-    from shoal.studio.workshop.study import Study
+    from shoal.studio.workshop.opened import Opened
 
 # Of a ledger that counts rho and has no delta of its own: that of the sentence about it.
 _SENTENCE_DELTA = 1e-6
 
 
-def price(study: Study, epsilon: float, *, what: str, paid: bool = False) -> Price:
+def price(study: Opened, epsilon: float, *, what: str, paid: bool = False) -> Price:
     """Return the price of something that costs an epsilon, against the study's ledger.
 
     Parameters
     ----------
-    study : Study
+    study : Opened
         Whose ledger.
     epsilon : float
         What it costs.

@@ -12,7 +12,7 @@ from shoal.studio.workshop.jobs import FAILED, OVER, RUNNING, WAITING
 from shoal.studio.workshop.store import now
 
 if TYPE_CHECKING:
-    from shoal.studio.workshop.studio import Studio
+    from shoal.studio.workshop.archive import Archive
 
 # How often a job is begun again after its process was killed: the third time something is wrong with it.
 _TRIES = 3
@@ -23,11 +23,11 @@ class Processes:
 
     Parameters
     ----------
-    studio : Studio
+    studio : Archive
         Whose.
     """
 
-    def __init__(self, studio: Studio) -> None:
+    def __init__(self, studio: Archive) -> None:
         self._studio = studio
         self._lock = threading.Lock()
         self._running: dict[str, subprocess.Popen[bytes]] = {}
