@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,8 @@ from shoal.studio.access.store import AccessStore
 
 PASSWORDS = {name: f"heron lantern quiet {number}" for number, name in enumerate(("ana", "ben", "carl"))}
 ROLES = {"ana": CURATOR, "ben": VIEWER, "carl": CURATOR}
+# Seconds that a slow machine may take to answer, or to start a server.
+PATIENCE = 240.0
 BROWSER = {"accept": "text/html", "sec-fetch-site": "same-origin", "sec-fetch-mode": "navigate"}
 
 
@@ -55,7 +58,9 @@ class Running:
     output: Path = field(default_factory=Path)
 
     def client(self, **options: Any) -> httpx.Client:
-        return httpx.Client(base_url=self.origin, headers=BROWSER, verify=self.verify, timeout=20, **options)
+        return httpx.Client(
+            base_url=self.origin, headers=BROWSER, verify=self.verify, timeout=PATIENCE, **options
+        )
 
     def signed_in(self, name: str) -> httpx.Client:
         """A browser with a session; made in the store, because a password takes its time."""
@@ -85,10 +90,10 @@ def running(command: list[str], home: Path, port: int, *, scheme: str = "http", 
     try:
         entry = process.stdout.readline().strip()
         origin = f"{scheme}://127.0.0.1:{port}"
-        until = time.monotonic() + 60
+        until = time.monotonic() + PATIENCE
         while True:
             with contextlib.suppress(httpx.TransportError):
-                httpx.get(f"{origin}/login", verify=verify)
+                httpx.get(f"{origin}/login", verify=verify, timeout=PATIENCE)
                 break
             assert process.poll() is None, output.read_text()
             assert time.monotonic() < until, "the server did not start"
@@ -96,8 +101,27 @@ def running(command: list[str], home: Path, port: int, *, scheme: str = "http", 
         yield Running(home, port, entry, process, origin, verify, output)
     finally:
         process.terminate()
-        process.wait(20)
+        try:
+            process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
         process.stdout.close()
+
+
+def until(happens: Callable[[], Any]) -> Any:
+    """Wait for what a server does after it has answered, and return it."""
+    end = time.monotonic() + PATIENCE
+    while not (found := happens()):
+        assert time.monotonic() < end, "it takes too long"
+        time.sleep(0.05)
+    return found
+
+
+def seen_before(running: Running, seconds: float) -> None:
+    """Let all sessions have been seen so many seconds ago: nobody has to wait until they end."""
+    with contextlib.closing(running.store()) as store, store.write() as connection:
+        connection.execute("UPDATE sessions SET seen = ?", (store.clock() - seconds,))
 
 
 def login(client: httpx.Client, origin: str, name: str, password: str, **more: str) -> httpx.Response:
@@ -188,7 +212,7 @@ class Socket:
                 url,
                 origin=running.origin if origin == "own" else origin,  # type: ignore[arg-type]
                 additional_headers={"Cookie": cookies} if cookies else {},
-                open_timeout=10,
+                open_timeout=PATIENCE,
                 ssl=running.verify if running.origin.startswith("https") else None,
                 proxy=None,
             )
@@ -203,7 +227,7 @@ class Socket:
             self.close()
             raise Refused(str(error)) from None
 
-    def read(self, timeout: float = 10) -> str:
+    def read(self, timeout: float = PATIENCE) -> str:
         return str(self.connection.recv(timeout))
 
     def emit(self, name: str, message: Any) -> None:

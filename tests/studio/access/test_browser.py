@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
-from servers import PASSWORDS
+from servers import PASSWORDS, PATIENCE, until
 
 from needs import chromium, needs
 
@@ -24,6 +22,7 @@ def browser():
 def test_signing_in_pressing_and_signing_out(small, browser):
     (small.home / "pressed").unlink(missing_ok=True)
     page = browser.new_page()
+    page.set_default_timeout(1000 * PATIENCE)
     said, asked, sockets = [], [], []
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))
@@ -34,12 +33,8 @@ def test_signing_in_pressing_and_signing_out(small, browser):
     page.get_by_label("Name").fill("ana")
     page.get_by_label("Password").fill(PASSWORDS["ana"])
     page.get_by_role("button", name="Sign in").click()
-    page.get_by_role("button", name="press").click(timeout=20_000)
-    for _ in range(50):
-        if (small.home / "pressed").exists():
-            break
-        time.sleep(0.1)
-    assert (small.home / "pressed").read_text() == "ana\n"
+    page.get_by_role("button", name="press").click()
+    until(lambda: (small.home / "pressed").exists() and (small.home / "pressed").read_text() == "ana\n")
     assert not [line for line in said if "Content Security Policy" in line or "Refused" in line], said
     assert all(url.startswith((small.origin, "data:", "blob:")) for url in asked), asked
     assert len(sockets) >= 1
@@ -57,9 +52,14 @@ def test_signing_in_pressing_and_signing_out(small, browser):
             }
         }"""
     )
-    time.sleep(1)
+
+    def refused() -> bool:
+        page.wait_for_timeout(100)  # the browser tells while it is waited for
+        return any("Content Security Policy" in line for line in said)
+
+    until(refused)
+    page.wait_for_timeout(500)
     assert page.evaluate("window.ran === undefined")
-    assert any("Content Security Policy" in line for line in said)
     # Nothing of the session can be read by a script, nor lies in the browser's storage.
     assert page.evaluate("document.cookie") == ""
     kept = page.evaluate("JSON.stringify([localStorage, sessionStorage])")
@@ -69,6 +69,7 @@ def test_signing_in_pressing_and_signing_out(small, browser):
 def test_a_page_of_another_site_reaches_nothing(small, browser, tmp_path):
     """The browser of somebody who is signed in visits a page that tries."""
     context = browser.new_context()
+    context.set_default_timeout(1000 * PATIENCE)
     page = context.new_page()
     page.goto(f"{small.origin}/login")
     page.get_by_label("Name").fill("ana")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from servers import BROWSER, PASSWORDS, Socket, csrf_of, free_port, opened, running, with_users
+from servers import BROWSER, PASSWORDS, PATIENCE, Socket, csrf_of, free_port, opened, running, with_users
 
 from needs import chromium, needs
 
@@ -148,12 +148,13 @@ def test_signing_out_is_on_every_page(whole):
     with api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1200, "height": 700})
+        page.set_default_timeout(1000 * PATIENCE)
         page.goto(f"{whole.origin}/login")
         page.get_by_label("Name").fill("ben")
         page.get_by_label("Password").fill(PASSWORDS["ben"])
         page.get_by_role("button", name="Sign in").click()
         page.wait_for_url(f"{whole.origin}/releases")
-        page.locator("details.who summary").click(timeout=60_000)
+        page.locator("details.who summary").click()
         if shots := os.environ.get("SHOAL_SCREENSHOTS"):
             page.screenshot(path=f"{shots}/signing-out.png")
         page.get_by_role("button", name="Sign out", exact=True).click()

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -112,25 +112,64 @@ def _listens(origin: str, process: subprocess.Popen[str]) -> None:
     raise AssertionError("the studio does not listen")
 
 
+# What axe finds serious, and no more of its long answer. Between light and dark only colours change.
+_AXE = """async (rules) => {
+    const only = rules.length ? { runOnly: { type: "rule", values: rules } } : {};
+    const found = await axe.run({ ...only, resultTypes: ["violations"] });
+    return found.violations.filter((one) => ["serious", "critical"].includes(one.impact))
+        .map((one) => [one.id, one.nodes[0].html.slice(0, 200)]);
+}"""
+# That the page has been laid out anew, and no colour is on its way to another.
+_STILL = """async () => {
+    for (let i = 0; i < 2; i++) await new Promise(requestAnimationFrame);
+    return document.getAnimations().every(
+        (one) => one.playState !== "running" || one.effect.getComputedTiming().endTime === Infinity);
+}"""
+
+
 def findings(page: Any, where: str) -> list[tuple[str, str, str]]:
     """What axe finds serious on a page, wide and narrow, light and dark; and what runs off the screen."""
     carried = pytest.importorskip("axe_playwright_python", reason="needs the package that carries axe-core")
     page.evaluate((Path(carried.__file__).parent / "axe.min.js").read_text(encoding="utf-8"))
     found = []
-    for size, scheme in [(WIDE, "light"), (WIDE, "dark"), (NARROW, "dark"), (NARROW, "light")]:
+    colours = ["color-contrast", "link-in-text-block"]
+    for size, scheme, rules in [
+        (WIDE, "light", []),
+        (WIDE, "dark", colours),
+        (NARROW, "dark", []),
+        (NARROW, "light", colours),
+    ]:
         page.set_viewport_size(size)
         page.emulate_media(color_scheme=scheme)
-        page.wait_for_timeout(150)
+        until(lambda: page.evaluate(_STILL))
         here = f"{where} {size['width']} {scheme}"
-        for finding in page.evaluate("axe.run()")["violations"]:
-            if finding["impact"] in ("serious", "critical"):
-                found.append((here, finding["id"], finding["nodes"][0]["html"][:200]))
+        found += [(here, *finding) for finding in page.evaluate(_AXE, rules)]
         root = "document.documentElement"
         over = page.evaluate(f"{root}.scrollWidth - {root}.clientWidth")
         if over > 0:
             found.append((here, "runs off the screen", f"{over} pixels"))
     page.set_viewport_size(WIDE)
     return found
+
+
+def until(happens: Callable[[], Any], seconds: float = PATIENCE) -> Any:
+    """Wait for what happens elsewhere, and return it."""
+    end = time.monotonic() + seconds
+    while not (found := happens()):
+        assert time.monotonic() < end, "it takes too long"
+        time.sleep(0.1)
+    return found
+
+
+def go(page: Any, address: str) -> None:
+    """Open a page, and wait until it listens."""
+    page.goto(address)
+    listens(page)
+
+
+def listens(page: Any) -> None:
+    """Wait until the socket of a page is there: before that, a click may overtake what was typed."""
+    page.wait_for_function("() => window.did_handshake")
 
 
 @contextmanager
@@ -143,8 +182,7 @@ def visiting(chromium: Any, origin: str, link: str, **options: Any) -> Iterator[
     context.on("request", lambda request: asked.append(request.url))
     page = context.new_page()
     page.on("pageerror", lambda error: broken.append(str(error)))
-    page.goto(link)
-    page.wait_for_function("() => window.did_handshake")  # before it, a click may overtake what was typed
+    go(page, link)
     yield page
     context.close()
     elsewhere = [

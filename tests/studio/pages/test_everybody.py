@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from browsing import BOUNDS, PATIENCE, Running, findings
+from browsing import BOUNDS, PATIENCE, Running, findings, go, listens, until
 
 from needs import needs
 from shoal.studio.workshop import Study
@@ -19,7 +19,7 @@ def test_no_page_has_serious_findings_of_axe(page, studio: Running, prepared: St
     steps = [f"/studies/{prepared.id}/{step}" for step in ("open", "explore", "zones", "release")]
     plain = ("/", "/releases", "/budget", "/tour", "/studies/nothing/open", f"/studies/{unpaid.id}/explore")
     for address in (*plain, *steps):
-        page.goto(studio.origin + address)
+        go(page, studio.origin + address)
         page.locator("h1").wait_for()
         if address in steps[:3]:
             page.locator("[data-drawn]").wait_for()
@@ -32,7 +32,7 @@ def test_plots_of_any_columns_fit_the_screen(page, studio: Running):
     study = studio.study(columns=("lon", "tip", "lat"), bounds={**BOUNDS, "tip": (0, 100)}, k=2)
     job = study.prepare(("good",)).wait(PATIENCE)
     assert job.state == "done", job.message
-    page.goto(f"{studio.origin}/studies/{study.id}/explore")
+    go(page, f"{studio.origin}/studies/{study.id}/explore")
     page.locator("[data-drawn]").wait_for()
     found = []
     for view in ("Scatter", "All columns"):
@@ -63,6 +63,7 @@ def test_a_table_is_opened_declared_and_asked_for_by_keyboard_alone(page, studio
     _reach(page, "Open")
     press("Enter")
     page.wait_for_url("**/open")
+    listens(page)
     page.get_by_role("checkbox", name="lon").wait_for()
     for name in BOUNDS:
         _reach(page, name)
@@ -78,11 +79,12 @@ def test_a_table_is_opened_declared_and_asked_for_by_keyboard_alone(page, studio
     _reach(page, "Save and explore")
     press("Enter")
     page.wait_for_url("**/explore")
+    listens(page)
     page.get_by_role("button", name="Pay ε 0.1").wait_for()
     _reach(page, "Pay ε 0.1 and try the levels")
 
     # A zone needs no mouse either.
-    page.goto(page.url.replace("explore", "zones"))
+    go(page, page.url.replace("explore", "zones"))
     page.locator("[data-drawn]").wait_for()
     _reach(page, "Add a rectangle by its corners")
     press("Enter")
@@ -101,7 +103,7 @@ def test_a_table_is_opened_declared_and_asked_for_by_keyboard_alone(page, studio
     assert zone["geometry"]["coordinates"][0][0] == [10.7, 59.9]
 
     # Asked, Escape spends nothing.
-    page.goto(page.url.replace("zones", "release"))
+    go(page, page.url.replace("zones", "release"))
     page.get_by_role("button", name="Release and spend").wait_for()
     _reach(page, "Release and spend ε 1")
     press("Enter")
@@ -114,11 +116,11 @@ def test_a_table_is_opened_declared_and_asked_for_by_keyboard_alone(page, studio
 
 def test_help_opens_and_closes_by_keyboard(page, studio: Running):
     study = studio.study()
-    page.goto(f"{studio.origin}/studies/{study.id}/open")
+    go(page, f"{studio.origin}/studies/{study.id}/open")
     help = page.get_by_label("Help: bounds")
     help.focus()
     page.keyboard.press("Enter")
     page.get_by_text("never from a look at the rows;").wait_for()
     page.keyboard.press("Escape")
-    assert page.locator("details.why[open]").count() == 0
-    assert help.evaluate("element => element === document.activeElement")
+    until(lambda: page.locator("details.why[open]").count() == 0)
+    until(lambda: help.evaluate("element => element === document.activeElement"))

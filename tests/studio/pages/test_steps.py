@@ -7,7 +7,7 @@ import re
 import signal
 
 import pytest
-from browsing import BOUNDS, Running, findings
+from browsing import BOUNDS, Running, findings, go, listens, until
 
 from needs import needs
 from shoal.studio.workshop import Study
@@ -28,6 +28,7 @@ def test_a_file_is_opened_and_declared_and_its_look_has_a_price(page, studio: Ru
     page.get_by_label("Path of a file").fill(str(studio.table))
     page.get_by_role("button", name="Open", exact=True).click()
     page.wait_for_url("**/open")
+    listens(page)
     id = re.search(r"studies/(\w+)/open", page.url)[1]
     # One column after the other: ticking the next keeps what was typed.
     for name, (low, high) in BOUNDS.items():
@@ -40,6 +41,7 @@ def test_a_file_is_opened_and_declared_and_its_look_has_a_price(page, studio: Ru
     page.get_by_label("Total epsilon").fill("1.5")
     page.get_by_role("button", name="Save and explore").click()
     page.wait_for_url("**/explore")
+    listens(page)
     page.get_by_role("button", name="Pay ε 0.1").wait_for()
     draft = studio.studio.study(id).draft
     assert draft.columns == ("lon", "lat")
@@ -50,7 +52,7 @@ def test_a_file_is_opened_and_declared_and_its_look_has_a_price(page, studio: Ru
 
 def _a_new_budget(page, studio: Running, study: Study, **terms: str) -> None:
     """Open the page of a study, and write down a budget for it."""
-    page.goto(f"{studio.origin}/studies/{study.id}/open")
+    go(page, f"{studio.origin}/studies/{study.id}/open")
     page.get_by_label("Data set of the ledger").click()
     page.get_by_role("option", name="a new budget").click()
     for name, value in terms.items():
@@ -81,13 +83,13 @@ def test_delta_is_declared_explained_and_part_of_the_risk(page, studio: Running)
     page.locator(".code pre", has_text="--delta 1e-06").wait_for()
     page.locator(".code pre", has_text="delta=1e-06,").wait_for()
     for step in ("explore", "release"):
-        page.goto(f"{studio.origin}/studies/{study.id}/{step}")
+        go(page, f"{studio.origin}/studies/{study.id}/{step}")
         page.get_by_text(re.compile("at most .* sure .*, except with probability 1e-06")).first.wait_for()
         page.get_by_text(re.compile("costs epsilon [0-9.]+, delta 1e-06")).first.wait_for()
         page.locator(".sum", has_text="delta 1e-06").wait_for()
 
     # In a data set with delta a release may have another, or none; without, there is nothing to choose.
-    page.goto(f"{studio.origin}/studies/{study.id}/open")
+    go(page, f"{studio.origin}/studies/{study.id}/open")
     field = page.get_by_label("Delta", exact=True)
     field.wait_for()
     assert field.input_value() == "1e-06"
@@ -97,6 +99,7 @@ def test_delta_is_declared_explained_and_part_of_the_risk(page, studio: Running)
     assert study.draft.delta == 0
     study.declare(dataset=studio.study().draft.dataset)
     page.reload()
+    listens(page)
     page.get_by_text("5 of 5 epsilon is left").wait_for()
     assert page.get_by_label("Delta", exact=True).count() == 0
 
@@ -147,6 +150,7 @@ def test_a_file_is_sent_and_a_broken_one_is_not_kept(page, studio: Running):
     assert not [left for left in (studio.home / "uploads").rglob("*") if left.is_file()]
     box.set_input_files(studio.table)
     page.wait_for_url("**/open")
+    listens(page)
     page.get_by_role("checkbox", name="tip").wait_for()
     assert studio.studio.studies()[0].source.kind == "upload"
 
@@ -159,6 +163,7 @@ def test_the_first_line_of_a_file_without_names_is_never_read(page, studio: Runn
     page.get_by_label("Names of all its columns").fill("lon, lat")
     page.get_by_role("button", name="Open", exact=True).click()
     page.wait_for_url("**/open")
+    listens(page)
     page.get_by_role("checkbox", name="lat").wait_for()
     assert "10.7123" not in page.content()
     draft = studio.studio.studies()[0].draft
@@ -166,7 +171,7 @@ def test_the_first_line_of_a_file_without_names_is_never_read(page, studio: Runn
 
 
 def test_explore_answers_the_slider_and_shows_red_only_when_told(page, studio: Running, prepared: Study):
-    page.goto(f"{studio.origin}/studies/{prepared.id}/explore")
+    go(page, f"{studio.origin}/studies/{prepared.id}/explore")
     page.locator("[data-drawn]").wait_for()
     west, south, east, north = map(float, page.locator(".map").get_attribute("data-box").split(","))
     (left, right), (low, high) = BOUNDS["lon"], BOUNDS["lat"]
@@ -221,8 +226,9 @@ def test_explore_answers_the_slider_and_shows_red_only_when_told(page, studio: R
     assert not studio.studio.budget(prepared.draft.dataset).notes
     switch.click()
     page.get_by_role("button", name="Do not look").click()
+    page.get_by_role("button", name="Do not look").wait_for(state="detached")
+    until(lambda: switch.get_attribute("aria-checked") == "false")  # it goes back by itself
     assert not studio.studio.budget(prepared.draft.dataset).notes
-    page.wait_for_timeout(500)
     switch.click()
     page.get_by_role("button", name="Look, and record it").click()
     page.locator(".red-cross").first.wait_for()
@@ -237,13 +243,12 @@ def test_explore_answers_the_slider_and_shows_red_only_when_told(page, studio: R
     assert not {"red", "preview"} & set(scene)  # red comes by the socket alone, to this page
     assert not findings(page, "red")
     switch.click()
-    page.locator(".red-ring").first.wait_for(state="detached")
-    assert page.locator(".red-cross").count() == 0
+    until(lambda: page.locator(".red-ring, .red-cross").count() == 0)
 
 
 def test_zones_are_drawn_named_and_saved(page, studio: Running):
     study = studio.study()
-    page.goto(f"{studio.origin}/studies/{study.id}/zones")
+    go(page, f"{studio.origin}/studies/{study.id}/zones")
     page.locator("[data-drawn]").wait_for()
     page.get_by_role("link", name="Draw a rectangle").click()
     box = page.locator(".map").bounding_box()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 
@@ -37,6 +38,17 @@ def test_a_look_is_paid_once_and_levels_are_free(study, at_once):
     assert study.studio.budget("trips").spent == ledger.spent
     study.declare(bounds={"lon": (-75, -73), "lat": (40, 41)})
     assert not study.price_of_preview().paid
+
+
+def test_a_look_whose_folder_is_lost_is_found_in_the_ledger(study, at_once):
+    """Its process was killed after it had paid: the next one reads the answers back, and pays nothing."""
+    study.prepare(("good",))
+    spent = study.studio.budget("trips").spent
+    shutil.rmtree(study.studio.home / "looks")
+    (study.studio.home / "looks").mkdir()
+    study.prepare(("very strong",))
+    assert len(study.views()) == 2
+    assert study.studio.budget("trips").spent == spent
 
 
 def test_bounds_are_estimated_by_the_look_and_used_from_then_on(study, at_once):
