@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -20,7 +21,7 @@ from shoal import Accountant, CoresetKMeans, DPLloyd, KMeans, PrivateScaler, Sam
 from shoal.domain import Bounds, Domain, Unit
 from shoal.errors import EngineFailed, EngineUnavailable, InvalidInput, InvalidTable
 from shoal.sources import open_table
-from shoal.sources.engines.dask import DaskGroups
+from shoal.sources.engines.dask import DaskGroups, _neighbours
 from shoal.sources.engines.files import EngineFiles
 
 dask = pytest.importorskip("dask", reason="no dask (pip install -e '.[dask]')")
@@ -146,8 +147,6 @@ def _plus(one, other):
 
 def test_only_public_questions_travel(monkeypatch):
     # What goes out is pickled: the question with its terms, and no entropy, source, law or accountant.
-    from shoal.sources.engines.dask import DaskGroups
-
     sent, reduce = [], DaskGroups.reduce
 
     def seen(self, partial, combine):
@@ -218,9 +217,28 @@ def test_neighbours_on_one_worker_go_into_one_task(client):
     for _ in range(3):  # in order each time, though the first pass does not know yet who holds what
         assert groups.reduce(list, lambda one, more: [*one, *more]) == list(range(12))
     assert [item for run in groups._runs for item in run] == groups._items
-    held = {key: set(workers) for key, workers in client.who_has().items()}
-    for run in groups._runs:
-        assert set.intersection(*(held[item.key] for item in run))
+
+
+@pytest.mark.parametrize(
+    ("where", "runs"),
+    [
+        ("aaaabbbb", ["0123", "4567"]),
+        ("aabaabbb", ["01", "2", "34", "567"]),
+        ("ccccaaaa", ["01", "23", "4567"]),  # c has two threads
+        ("aa?abbbb", ["01", "2", "3", "4567"]),  # nobody is known to hold one
+    ],
+)
+def test_a_run_has_one_holder_and_every_thread_has_one(monkeypatch, where, runs):
+    class Cluster:
+        def who_has(self):
+            return {str(i): (worker,) for i, worker in enumerate(where) if worker != "?"}
+
+        def nthreads(self):
+            return {"a": 1, "b": 1, "c": 2}
+
+    monkeypatch.setattr("shoal.sources.engines.dask._client", Cluster)
+    found = _neighbours([SimpleNamespace(key=str(i)) for i in range(len(where))])
+    assert ["".join(item.key for item in run) for run in found] == runs
 
 
 # --- What goes wrong.
