@@ -149,9 +149,10 @@ class Table(OpenTable):
         start, stop = part
         weights = None if self._weights is None else self._weights[start:stop]
         if self._frame is None:
-            cells = zip(self.schema.fields, self._array[start:stop].T, strict=True)
+            rows, whole = self._array[start:stop], self.schema.part
+            cells = zip(self.schema.fields, rows.T, strict=True)
             columns: list[Values] = [column for field, one in cells for column in expanded(field, one)]
-            zone = zones_of_array(self.schema.part, self._array[start:stop])
+            zone = zones_of_array(whole.zones, rows) if isinstance(whole, InZone) else None
             return Piece(start, columns, None, weights, zone=zone)
         piece = read_frame(self._frame[start:stop], self.schema, start, keys=self._keys)
         return piece if weights is None else replace(piece, weights=weights)

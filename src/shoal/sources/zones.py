@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal._typing import Integers
-from shoal.domain import InZone, Part, Zones
+from shoal.domain import Zones
 
 Find: TypeAlias = Callable[[Integers, Integers, Integers, Integers, Integers, Integers], None]
 
@@ -44,19 +44,18 @@ def zones_of_places(zones: Zones, x: npt.ArrayLike, y: npt.ArrayLike) -> Integer
     return found
 
 
-def zones_of_array(part: Part | InZone | None, rows: npt.NDArray[Any]) -> Integers | None:
+def zones_of_array(zones: Zones, rows: npt.NDArray[Any]) -> Integers:
     """Return the zone of each row of an array, whose columns are called x0, x1 and so on.
 
     Parameters
     ----------
-    part : Part, InZone or None
-        What of the table is read; where that is no zone, rows are in none.
+    zones : Zones
+        Polygons over two of its columns.
     rows : ndarray of shape (n_rows, n_columns)
         All its columns.
     """
-    if not isinstance(part, InZone):
-        return None
-    return zones_of_places(part.zones, *(rows[:, int(name[1:])] for name in part.columns))
+    x, y = (rows[:, int(name[1:])] for name in zones.columns or ())
+    return zones_of_places(zones, x, y)
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import narwhals.stable.v1 as nw
 import numpy as np
 
+from shoal.domain import InZone
 from shoal.errors import EngineUnavailable, InvalidTable
 from shoal.sources.columns import Piece, expanded, read_frame
 from shoal.sources.engines.failures import failures_told
@@ -169,13 +170,14 @@ class ArrayReading(Reading):
     def pieces(self, partition: Any) -> Iterator[Piece]:
         """Read an array of NumPy, or a pair of one and of weights."""
         rows, weights = partition if self.weighted else (partition, None)
-        rows = np.asarray(rows)
+        rows, part = np.asarray(rows), self.schema.part
         for start in range(0, max(len(rows), 1), self.rows):
             block = slice(start, start + self.rows)
             cells = zip(self.schema.fields, rows[block].T, strict=True)
             columns = [column for field, one in cells for column in expanded(field, one)]
             own = None if weights is None else np.asarray(weights)[block]
-            yield Piece(start, columns, None, own, zone=zones_of_array(self.schema.part, rows[block]))
+            zone = zones_of_array(part.zones, rows[block]) if isinstance(part, InZone) else None
+            yield Piece(start, columns, None, own, zone=zone)
 
 
 class DaskTable(EngineTable):
