@@ -24,13 +24,13 @@ from shoal.studio.workshop import Study
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a table of 3,000 trips in three places."""
+    """A folder with a table of 1,000 trips in three places."""
     made = tmp_path_factory.mktemp("studio")
     rng = np.random.default_rng(5)
-    middle = np.array([[10.70, 59.91], [10.76, 59.93], [10.80, 59.95]])[rng.integers(0, 3, 3000)]
-    where = middle + rng.normal(0, 0.006, (3000, 2))
+    middle = np.array([[10.70, 59.91], [10.76, 59.93], [10.80, 59.95]])[rng.integers(0, 3, 1000)]
+    where = middle + rng.normal(0, 0.006, (1000, 2))
     pq.write_table(
-        pa.table({"lon": where[:, 0], "lat": where[:, 1], "tip": rng.gamma(2, 2, 3000)}),
+        pa.table({"lon": where[:, 0], "lat": where[:, 1], "tip": rng.gamma(2, 2, 1000)}),
         made / "trips.parquet",
     )
     return made
