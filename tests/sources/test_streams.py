@@ -63,8 +63,20 @@ def dataset(table, folder):
     return pyarrow.dataset.dataset(folder)
 
 
+_OPENED: list[sqlite3.Connection] = []
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    """Close what a test opened: from Python 3.13 on a connection that is left open is an error elsewhere."""
+    yield
+    while _OPENED:
+        _OPENED.pop().close()
+
+
 def sqlite(table, folder):
     connection = sqlite3.connect(folder / "t.db")
+    _OPENED.append(connection)
     connection.execute("create table t (x real, y real, hue text, who text)")
     connection.executemany("insert into t values (?, ?, ?, ?)", zip(*table.to_pydict().values(), strict=True))
     connection.commit()
