@@ -12,7 +12,8 @@ from shoal.algorithms.kmeans.boxes import Boxes, tree_points
 from shoal.algorithms.kmeans.centre_round import EDGES, RoundResult, distance_within, likeliest_signal
 from shoal.algorithms.kmeans.kmeans import KMeans as KMeansAlgorithm
 from shoal.algorithms.kmeans.kmeans import one_mean
-from shoal.algorithms.kmeans.middle import find_middle, shrunken_mean
+from shoal.algorithms.kmeans.look import look
+from shoal.algorithms.kmeans.middle import drawn_together, find_middle, shrunken_mean
 from shoal.algorithms.kmeans.tree import merge_to_k
 from shoal.algorithms.shared.clustering import RowCount
 from shoal.algorithms.swap import Round, swapped
@@ -59,6 +60,33 @@ def test_every_route_spends_its_budget(route, behind_gate):
     assert np.abs(found.centres).max() <= 1
     if route != "one mean":
         assert ratio(X, found.centres, centres) < (3 if route == "cuts" else 1.3)
+
+
+def test_a_look_takes_the_place_of_a_tree_where_groups_have_few_rows(behind_gate):
+    X, centres = groups(8000, 8, 6, spread=0.1)
+    curator = behind_gate(X, epsilon=0.1)
+    found = KMeansAlgorithm(6, n_starts=4).run(curator)
+    assert any("a look in place of a tree" in note for note in curator.transcript.notes)
+    spent = sum((charge.amount for charge in curator.transcript.charges), Fraction(0))
+    assert curator.budget.amount * Fraction(98, 100) < spent <= curator.budget.amount
+    assert ratio(X, found.centres, centres) < 0.5 * ratio(X, X.mean(axis=0, keepdims=True), centres)
+    again = KMeansAlgorithm(6, n_starts=4).run(ReplayCurator(curator.transcript))
+    assert np.array_equal(again.centres, found.centres)
+    richer = behind_gate(X, epsilon=1.0)
+    KMeansAlgorithm(6, n_starts=4).run(richer)
+    assert not any("a look in place of a tree" in note for note in richer.transcript.notes)
+
+
+def test_cells_of_a_look_are_boxes_in_scaled_units(behind_gate):
+    X, _ = groups(8000, 8, 6)
+    curator = behind_gate(X, epsilon=1.0)
+    rows = RowCount(8000.0, 8000.0)
+    scale = np.linspace(1.0, 2.0, 8)
+    cells = look(curator, rows, 6, Fraction(1))
+    points = Boxes.seen(cells, scale)
+    assert points.places * scale == pytest.approx(cells.boxes.middles)
+    assert np.sqrt(12 * points.variances) * scale == pytest.approx(cells.boxes.widths)
+    assert points.weights.sum() == pytest.approx(points.total) == pytest.approx(8000, rel=0.02)
 
 
 def test_the_route_depends_on_public_values_only(behind_gate):
@@ -167,6 +195,18 @@ def test_one_mean_is_drawn_to_the_middle_by_its_noise(behind_gate):
         np.linalg.norm(shrunken_mean(behind_gate(X, seed=s), rows, quarter)[1] - 0.1) for s in range(20)
     ]
     assert np.mean(errors) < 0.6 * np.sqrt(8) * behind_gate(X).noise_sd(share=quarter)[0] / 40
+
+
+def test_what_columns_have_in_common_is_told_where_no_column_is():
+    low = np.full((1, 30), -0.7) + np.linspace(-0.1, 0.1, 30)
+    rng = np.random.default_rng(0)
+    noisy = low + rng.uniform(-1, 1, (200, 30))
+    drawn = np.array([drawn_together(one[np.newaxis], 1 / 3)[0] for one in noisy])
+    assert ((drawn - low) ** 2).mean() < 0.06  # a third each alone, and a fifth drawn to the middle
+    # One column alone is drawn to the middle, and columns that differ by more than noise stay.
+    assert drawn_together(np.array([[0.5]]), 0.125) == pytest.approx(0.25)
+    far = np.array([[-0.9, 0.9, -0.9, 0.9]])
+    assert drawn_together(far, 1e-4) == pytest.approx(far, abs=1e-3)
 
 
 def test_noise_alone_hardly_stands_out():

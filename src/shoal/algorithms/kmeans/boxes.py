@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from shoal._typing import Array
+from shoal.algorithms.kmeans.look import Look
 from shoal.algorithms.synopses.privtree import count_tree
 from shoal.algorithms.synopses.synopsis import Synopsis
 from shoal.postprocess import pack
@@ -75,6 +76,21 @@ class Boxes:
             synopsis.domain.column_scale,
             synopsis.total,
             synopsis.total_sd,
+        )
+
+    @classmethod
+    def seen(cls, look: Look, column_scale: Array) -> Boxes:
+        """Return the cells of a look; their noise is that of a typical one."""
+        scale = np.where(column_scale > 0, column_scale, 1.0)
+        cells, sd = look.boxes, math.sqrt(float(np.median(look.boxes.variances)))
+        return cls(
+            cells.middles / scale,
+            (cells.widths / scale) ** 2 / 12,
+            cells.counts,
+            sd,
+            column_scale,
+            look.total,
+            look.total_sd,
         )
 
     def shown(self, rows: float) -> Shown | None:

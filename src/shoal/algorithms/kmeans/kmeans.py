@@ -16,6 +16,7 @@ import numpy as np
 from shoal.accounting import Pure
 from shoal.algorithms.kmeans.boxes import Boxes, tree_points
 from shoal.algorithms.kmeans.few_columns import find
+from shoal.algorithms.kmeans.look import CountNoise, look
 from shoal.algorithms.kmeans.middle import find_middle, middle_share, shrunken_mean
 from shoal.algorithms.kmeans.tree import FOR_TREE, predicted_noise, refine, to_clustering
 from shoal.algorithms.lsh_tree.lsh_tree import lsh_start
@@ -43,6 +44,9 @@ _BOXES_SAVE, _BLURRED = 0.065, 0.15
 # A tree is grown in up to this many columns. In more, cuts find groups below this noise of a centre, and have
 # this share: they find the mean of every leaf as well.
 _TREE_COLUMNS, _CUTS, _FOR_CUTS = 100, 0.05, Fraction(2, 5)
+# Below this many rows x epsilon of an even group (see look.py) a tree hardly parts groups: each halving costs
+# it 17 of them. In up to so many columns, which it can halve once each, a look does, for this share.
+_UNPARTED, _HALVED_COLUMNS, _FOR_LOOK = 200.0, 12, Fraction(2, 5)
 # How far rows lie from the mean of a leaf, in half widths, before the first round finds it.
 _LEAF_SPREAD = 0.01
 # What is decided before the groups are counted is decided for this many.
@@ -161,13 +165,17 @@ class KMeans:
         return curve.chosen, curve
 
     def _grown(self, curator: Curator, rows: RowCount, rest: Fraction) -> tuple[Boxes, Fraction]:
-        """Grow a tree, aimed by the mean of all rows where that can be told; return what is left as well."""
+        """Find boxes, aimed by the mean of all rows where that can be told; return what is left as well."""
         noise, middle = mean_noise(curator, rows, rest), None
         if noise < _AIMED:
             share = middle_share(noise, rows.estimate * curator.effective_epsilon(share=rest))
             middle, rest = find_middle(curator, rows, rest * share), rest * (1 - share)
+        off = middle is not None and middle.off
+        if not off and self.n_clusters != "auto" and _unparted(curator, self.n_clusters, rows, rest):
+            seen = look(curator, rows, self.n_clusters, rest * _FOR_LOOK)
+            return Boxes.seen(seen, curator.domain.column_scale), rest * (1 - _FOR_LOOK)
         points = tree_points(curator, rest * FOR_TREE)
-        if middle is not None and middle.off:
+        if middle is not None and off:
             points = points.around(middle.mean, middle.sd)
         return points, rest * (1 - FOR_TREE)
 
@@ -186,6 +194,16 @@ class KMeans:
         points = replace(Boxes.of(leaves), variances=np.full(leaves.means.shape, _LEAF_SPREAD**2))
         found = refine(curator, points, k, rows, rest * (1 - _FOR_CUTS), self.n_starts)
         return replace(found, shown=None)  # leaves do not tell how far their rows lie
+
+
+def _unparted(curator: Curator, n_clusters: int, rows: RowCount, rest: Fraction) -> bool:
+    """Return whether a tree would hardly part groups, in columns that a look can halve."""
+    rate = float(CountNoise.of(curator).rate(np.array(float(rest))))
+    per_group = rows.estimate * rate / n_clusters
+    few = per_group < _UNPARTED and curator.domain.n_columns <= _HALVED_COLUMNS
+    if few:
+        curator.note(f"about {per_group:.0f} rows x epsilon per group: a look in place of a tree")
+    return few
 
 
 def mean_noise(curator: Curator, rows: RowCount, rest: Fraction) -> float:

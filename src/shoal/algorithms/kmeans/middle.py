@@ -42,7 +42,7 @@ class Middle:
 
 
 def shrunken_mean(curator: Curator, rows: RowCount, share: Fraction) -> tuple[NoisySums, Array]:
-    """Return the noisy sum of all rows, and their mean, drawn to the middle of the domain by its noise.
+    """Return the noisy sum of all rows, and their mean, drawn by its noise to what columns have in common.
 
     Parameters
     ----------
@@ -58,7 +58,34 @@ def shrunken_mean(curator: Curator, rows: RowCount, share: Fraction) -> tuple[No
     again = Noisy.of(float(answer.counts[0]), answer.count_sd)
     count = max(combine(again, Noisy.of(rows.estimate, rows.sd)).value if rows.sd else rows.estimate, 1.0)
     mean = np.clip(answer.sums / count, -1.0, 1.0)
-    return answer, mean * shrink(mean, np.full(mean.shape, (answer.sum_sd / count) ** 2))
+    return answer, drawn_together(mean, (answer.sum_sd / count) ** 2)
+
+
+def drawn_together(mean: Array, noise: float) -> Array:
+    """Return a noisy mean whose coordinates err less (Lindley 1962): drawn to the mean of all coordinates.
+
+    Tables whose bounds begin at nothing and end at the largest value lie low in most columns, and one number
+    has the noise of d averaged. That number is drawn to the middle of the domain.
+
+    Parameters
+    ----------
+    mean : ndarray of shape (1, d)
+        With noise, in half widths of the domain.
+    noise : float
+        Variance of the noise of a coordinate.
+
+    Examples
+    --------
+    >>> mean = np.array([[-0.9, -0.7, -0.5, -0.3]])
+    >>> drawn_together(mean, 0.001).round(2), drawn_together(mean, 0.25).round(2)
+    (array([[-0.9 , -0.7 , -0.5 , -0.3 ]]), array([[-0.5, -0.5, -0.5, -0.5]]))
+    """
+    d = mean.shape[1]
+    common = mean.mean(axis=1, keepdims=True)
+    apart = mean - common
+    # The coordinates' own mean has taken a d-th of what sets them apart, signal and noise alike.
+    kept = shrink(apart * math.sqrt(d / max(d - 1, 1)), np.full(mean.shape, noise))
+    return np.asarray(common * shrink(common, np.full(common.shape, noise / d)) + kept * apart)
 
 
 def middle_share(noise: float, rows: float) -> Fraction:
