@@ -77,8 +77,8 @@ def drawn_together(mean: Array, noise: float) -> Array:
     Examples
     --------
     >>> mean = np.array([[-0.9, -0.7, -0.5, -0.3]])
-    >>> drawn_together(mean, 0.001).round(2), drawn_together(mean, 0.25).round(2)
-    (array([[-0.9 , -0.7 , -0.5 , -0.3 ]]), array([[-0.5, -0.5, -0.5, -0.5]]))
+    >>> drawn_together(mean, 0.0001).round(2), drawn_together(mean, 0.25).round(2)
+    (array([[-0.9, -0.7, -0.5, -0.3]]), array([[-0.5, -0.5, -0.5, -0.5]]))
     """
     d = mean.shape[1]
     common = mean.mean(axis=1, keepdims=True)
