@@ -30,7 +30,12 @@ da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 psutil = pytest.importorskip("psutil")  # which Dask brings
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("dask")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.xdist_group("dask"),
+    # Some tests want threads of this process beside the cluster; Dask 2025.1 warns of that.
+    pytest.mark.filterwarnings("ignore:Running on a single-machine scheduler"),
+]
 
 
 @pytest.fixture(scope="module")
