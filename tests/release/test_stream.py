@@ -108,7 +108,7 @@ def test_goes_on_after_saving(days, stream, tmp_path):
 
 def test_what_cannot_be_added_leaves_the_stream_as_it_is(days, stream):
     before = repr(stream)
-    wrong = fit(np.zeros((500, 2)), bounds=(-2, 1))
+    wrong = fit(np.zeros((3000, 2)), bounds=(-2, 1))
     with pytest.raises(InvalidInput, match="bounds"):
         stream.add(wrong)
     with pytest.raises(InvalidInput, match="added before"):
