@@ -221,7 +221,17 @@ def test_a_sentence_counts_verdicts_and_leaves_our_own_claims_out(tiny, made_up)
         Claim("(ours) we are good", ("DPLloyd",), lambda _: Verdict("holds", "")),
     )
     paper = replace(tiny, paper="Some et al. 2001, figure 3", claims=claims)
-    found = Results([made_up("DPLloyd", nicv=2.0), made_up("KMeans", nicv=1.0)])
+    found = Results(
+        [made_up(m, run=i, nicv=v) for i in range(3) for m, v in (("DPLloyd", 2.0), ("KMeans", 1.0))]
+    )
     told = sentence("Some et al. 2001", judged([paper], {"tiny": found}), {"tiny": found})
     assert told.startswith("**Some et al. 2001**: of 2 claims 1 hold, 1 do not hold; KMeans costs 0.50 times")
     assert told.endswith("best itself in 1 of 1.")
+
+
+def test_two_runs_of_each_are_no_verdict(tiny, made_up):
+    paper = replace(tiny, claims=(Claim("a beats b", ("DPLloyd",), lambda _: Verdict("does not hold", "")),))
+    for n, said in ((2, "not run"), (3, "does not hold")):
+        found = Results([made_up("DPLloyd", run=i, nicv=2.0) for i in range(n)])
+        [one] = judged([paper], {"tiny": found})
+        assert (one.verdict.outcome, one.runs) == (said, str(n))

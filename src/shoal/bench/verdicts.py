@@ -28,6 +28,8 @@ _DRAWN: dict[Outcome, tuple[str, str]] = {
 }
 # How an own claim, about our methods, begins or ends.
 _OURS = "(ours)"
+# Runs of a cell, at its most, below which a claim is not judged: two that agree say little of their spread.
+LEAST_RUNS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,22 +66,21 @@ def source_of(experiment: Experiment) -> str:
 
 def judged(experiments: Iterable[Experiment], results: Mapping[str, Results]) -> list[Judged]:
     """Judge every claim of some experiments."""
-    return [
-        Judged(e, claim, claim.judge(results[e.name]), _how_often(results[e.name], claim.methods))
-        for e in experiments
-        for claim in e.claims
-    ]
+    return [_judge(e, claim, results[e.name]) for e in experiments for claim in e.claims]
 
 
-def _how_often(results: Results, methods: tuple[str, ...]) -> str:
+def _judge(experiment: Experiment, claim: Claim, results: Results) -> Judged:
     counts = [
         len(cell.where(method=label))
-        for label in methods
+        for label in claim.methods
         for _, _, cell in results.where(method=label).cells()
     ]
-    if not counts:
-        return ""
-    return str(min(counts)) if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+    verdict, often = claim.judge(results), ""
+    if counts:
+        often = str(min(counts)) if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+        if max(counts) < LEAST_RUNS:
+            verdict = Verdict("not run", f"{often} of each so far: a verdict wants {LEAST_RUNS} or more")
+    return Judged(experiment, claim, verdict, often)
 
 
 def claims_table(found: Iterable[Judged]) -> Iterator[Block]:
