@@ -6,14 +6,16 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from shoal import Accountant, verify
-from shoal.studio.workshop import Studio
+from shoal.studio.workshop import Studio, worker
 
 pytestmark = [
     pytest.mark.slow,
@@ -120,6 +122,19 @@ def check_spent_once(study, epsilon=1.0):
             assert content["number"] not in kept
     (record,) = study.releases()
     assert verify(record._folder / "centres").ok
+
+
+def test_an_interrupt_that_is_lost_is_sent_again(monkeypatch):
+    sent, over = [], threading.Event()
+    monkeypatch.setattr(worker, "_AGAIN", 0.01)
+    monkeypatch.setattr(worker.os, "kill", lambda *what: sent.append(what))
+    asked = SimpleNamespace(is_to_stop=True)
+    watching = threading.Thread(target=worker._watch, args=(asked, over))
+    watching.start()
+    until(lambda: len(sent) >= 3)
+    over.set()
+    watching.join(PATIENCE)
+    assert set(sent) == {(os.getpid(), signal.SIGINT)}
 
 
 def test_a_fit_that_is_stopped_and_one_that_is_killed_go_on(study):

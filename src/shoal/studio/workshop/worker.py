@@ -24,6 +24,8 @@ from shoal.studio.workshop.tasks import Task
 _AT_ONCE = 2
 # Seconds between two looks at whether somebody asked to stop.
 _LOOK = 0.25
+# Seconds after which an interrupt that changed nothing is sent once more.
+_AGAIN = 5.0
 
 _STOPPED = "stopped. What was charged until then counts, and is in the ledger; it can be gone on with"
 
@@ -60,6 +62,7 @@ def _run(task: Task) -> None:
             result = prepare(task) if task.kind == PREPARE else release(task)
         task.become(DONE, "", result)
     except KeyboardInterrupt:
+        over.set()  # first: a second interrupt would come between
         task.become(STOPPED, _STOPPED)
     except ShoalError as error:
         task.become(FAILED, str(error))
@@ -77,7 +80,8 @@ def _watch(task: Task, over: threading.Event) -> None:
     while not over.wait(_LOOK):
         if task.is_to_stop:
             os.kill(os.getpid(), signal.SIGINT)
-            return
+            # Then again: Python drops an interrupt where it cannot raise it, such as in a callback.
+            over.wait(_AGAIN)
 
 
 if __name__ == "__main__":
