@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, settings
 import needs
 import postgres_server
 from needs import pytest_configure, pytest_runtest_setup
+from shoal import _compiling
 from shoal.accounting import Accountant, budget_of
 from shoal.domain import Bounds, Domain
 from shoal.mechanisms import SeededEntropy
@@ -21,6 +22,8 @@ settings.register_profile(
     "shoal", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True, max_examples=60
 )
 settings.load_profile("shoal")
+# Tests are of the compiled loops. Where twins are meant, a test says so.
+_compiling.at_once()
 
 
 @pytest.fixture

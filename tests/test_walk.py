@@ -7,7 +7,8 @@ import pytest
 from walk import walk_of
 
 # The largest walk of the plainest estimator. Who adds a file to every fit says why, and raises it.
-MOST_FILES = 46
+# 48: whether to compile (`_compiling.py`), and scikit-learn where it is used (`estimators/face.py`).
+MOST_FILES = 48
 
 
 def test_a_plain_fit_crosses_few_files():

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from shoal import Release
+from shoal import Release, verify
 from shoal.cli import main
 from shoal.errors import DamagedFile, InvalidInput
 from shoal.queries import LiveCurator
@@ -390,6 +390,22 @@ def test_a_fit_loads_nothing_of_other_clusterings(tmp_path):
     code += f"print([m for m in {unused} if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out.strip().endswith("[]")
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "lloyd"])
+def test_a_small_fit_in_a_process_of_its_own_loads_neither_scikit_learn_nor_the_compiler(tmp_path, algorithm):
+    """They take longer to load than all the rest."""
+    (tmp_path / "small.csv").write_text("x,y\n" + "1,1e0\n9,7\n" * 500)
+    args = ["fit", f"{tmp_path}/small.csv", "--k", "2", "--epsilon", "1", "--bounds", "x=0:10"]
+    args += ["--bounds", "y=0:10", "--algorithm", algorithm, "--out", f"{tmp_path}/out"]
+    # From a folder where this is not a test: a command line as it is installed.
+    command = [sys.executable, "-X", "importtime", "-m", "shoal", *args]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+    loaded = {line.split("|")[-1].strip().split(".")[0] for line in done.stderr.splitlines() if "|" in line}
+    assert {"shoal", "pyarrow"} <= loaded  # it is a list of modules
+    assert not {"sklearn", "numba", "llvmlite", "pandas"} & loaded
+    assert "scipy.stats" not in done.stderr
+    assert verify(tmp_path / "out").ok  # replayed by compiled loops
 
 
 def test_columns_of_a_csv_are_named(tmp_path):

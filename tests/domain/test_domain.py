@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -25,6 +25,7 @@ def test_every_cell_lands_on_the_lattice(rows, low, width):
 
 
 @given(arrays(np.float64, st.tuples(st.integers(1, 20), st.just(2)), elements=cells), st.integers(0, 19))
+@example(np.array([[np.nan, 1.0], [5.0, 2.0], [6.0, -1.0]]), 0)  # a missing cell beside others, at any rate
 def test_a_row_is_encoded_by_itself_alone(rows, i):
     domain = Domain(Bounds.parse((-3, 7), 2))
     i %= len(rows)

@@ -43,7 +43,7 @@ def test_merged_rows_are_the_same_and_marked(model):
 
 @pytest.mark.filterwarnings("ignore::shoal.errors.MostlyNoise")
 def test_one_mean_is_one_row():
-    X = np.random.default_rng(0).normal(0, 0.2, (200, 4))
+    X = np.random.default_rng(0).normal(0, 0.2, (200, 14))
     found = KMeans(5, epsilon=0.1, bounds=(-1, 1), random_state=0).fit(X)
     assert found.certificate_.notes[0].startswith("one mean")
     assert found.merged_into_.tolist() == [0] * 5

@@ -54,10 +54,11 @@ def passed(loop, seed, d=2, k=5):
 
 @pytest.mark.parametrize(("seed", "d"), [(0, 1), (1, 2), (2, 3)])
 def test_the_compiled_pass_its_loop_and_its_numpy_twin_agree(seed, d):
-    plain = passed(bell_loops._pass_loop, seed, d)
-    for other in (bell_loops.one_pass(), bell_loops._pass_numpy):
-        for one, two in zip(plain, passed(other, seed, d), strict=True):
-            assert two == pytest.approx(one, rel=1e-9, abs=1e-9)
+    loops = bell_loops._pass_loop, bell_loops.one_pass(), bell_loops._pass_numpy
+    plain, compiled, twin = (passed(loop, seed, d) for loop in loops)
+    for one, two, three in zip(compiled, twin, plain, strict=True):
+        assert np.array_equal(one, two)  # which of them runs depends on how much there is to do
+        assert three == pytest.approx(one, rel=1e-12)  # Python's own powers differ in last bits
     assert plain[0].max() > 1  # the bells put something somewhere
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import Any
 
 import click
 
-from shoal import __version__
+from shoal import __version__, _face
 from shoal.reporting.console import EXIT_CODES
 
 # name: (where it lives, what it does). Written out so that the help needs no import.
@@ -74,3 +75,10 @@ _EXITS = ", ".join(f"{int(code)} {meaning}" for code, meaning in EXIT_CODES.item
 @click.version_option(__version__, prog_name="shoal")
 def main(**_: Any) -> None:
     """Private clustering for people who hold other people's data."""
+
+
+def run() -> None:
+    """Be the command line, in a process of its own."""
+    # A fit writes what is released and is over: its estimator is never cloned, chained or printed.
+    _face.wanted = sys.argv[1:2] != ["fit"]
+    main()

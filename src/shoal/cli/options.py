@@ -291,7 +291,7 @@ class Job:
             raise InvalidInput(f"--synopsis is for --algorithm {wanted}; {self.algorithm!r} releases none")
         info = lookup(self.algorithm, SYNOPSES if self.synopsis else REGISTRY)
         kind = getattr(shoal, info.estimator)
-        known = kind._get_param_names()
+        known = kind._parameter_names()
         for name in self.parameters:
             if name not in known:
                 raise InvalidInput(f"algorithm {self.algorithm!r} has no parameter {name!r}")

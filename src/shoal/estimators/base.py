@@ -9,13 +9,18 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from shoal.accounting import Approx, Pure
 from shoal.algorithms import Algorithm, Clustering
 from shoal.domain import Chunk, Domain
 from shoal.errors import ExactScore, InvalidInput, MostlyNoise
+from shoal.estimators.face import (
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+    check_is_fitted,
+    columns_seen,
+)
 from shoal.estimators.fitting import PrivateEstimator
 from shoal.estimators.zoned import fit_zones
 from shoal.queries import Transcript, Voronoi
@@ -245,7 +250,7 @@ class PrivateKMeans(
 
     def _encoded(self, X: Any, domain: Domain) -> Iterator[Chunk]:
         table = open_like(X, self.release_.domain.schema)
-        validate_data(self, table.blank(), skip_check_array=True, reset=False)
+        columns_seen(self, table, first=False)
         return table.encoded(domain)
 
     @property

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from sklearn.utils.validation import validate_data
-
 from shoal.accounting import Approx, Budget, Pure, zones_hit
 from shoal.algorithms import run_prepared
 from shoal.errors import InvalidInput
+from shoal.estimators.face import columns_seen
 from shoal.estimators.fitting import FitPlan, running
 from shoal.estimators.parameters import accountant_for, entropy_for
 from shoal.mechanisms import public_seed
@@ -71,7 +70,7 @@ def fit_blocks(model: Any, X: Any, sample_weight: Any) -> CoresetRelease:
     check_blocks(model)
     unit, entropy, threads = model._unit(), entropy_for(model), model._threads()
     table, n = model._open(X, sample_weight), int(model.n_blocks)
-    validate_data(model, table.blank(), skip_check_array=True)
+    columns_seen(model, table, first=True)
     plan = model._plan(table.schema, unit, weighted=sample_weight is not None)
     own, most = one_block(model, plan, 1.0)[0].budget, zones_hit(unit.neighbours, unit.max_rows)
     planned = digest((plan, n, entropy.describe()))

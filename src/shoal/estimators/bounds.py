@@ -6,11 +6,11 @@ from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import check_is_fitted
 
 from shoal._typing import Array
 from shoal.accounting import Approx, Pure
 from shoal.algorithms.column_stats import ColumnBounds, Limits
+from shoal.estimators.face import check_is_fitted
 from shoal.estimators.steps import ColumnsOutMixin, PeopleOutMixin, PrivateStep, StepCommon
 
 

@@ -117,6 +117,11 @@ class SharesParameters:
             if cls._LEAVES:
                 cls.__doc__ = with_attributes(cls.__doc__, inspect.cleandoc(cls._LEAVES))
 
+    @classmethod
+    def _parameter_names(cls) -> list[str]:
+        """Return what can be given to the class by name."""
+        return [name for name in inspect.signature(cls).parameters if name not in ("args", "kwargs")]
+
     def _no_such(self, name: str) -> str:
         known = [p for p in inspect.signature(type(self)).parameters if p != "self"]
         near = get_close_matches(name, known, n=1)

@@ -10,9 +10,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
 
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
-
 from shoal.accounting import Accountant, Approx, Budget, Charge, Pure, ZoneAllowance, budget_of
 from shoal.algorithms import REGISTRY, AlgorithmInfo, run_prepared
 from shoal.algorithms.shared.clustering import check
@@ -20,6 +17,7 @@ from shoal.domain import STEPS, BoundsLike, Domain, Schema, Unit, Zones
 from shoal.domain.domain import Neighbours, Scaling
 from shoal.errors import InvalidInput, WeakDelta
 from shoal.estimators.docstrings import SharesParameters
+from shoal.estimators.face import BaseEstimator, columns_seen
 from shoal.estimators.parameters import (
     CommonParameters,
     MissingLike,
@@ -116,7 +114,7 @@ class PrivateFit(SharesParameters, BaseEstimator):  # type: ignore[misc]
         # All that can be wrong is found here, before a row is read or anything is spent.
         unit, entropy, threads = self._unit(), entropy_for(self), self._threads()
         table = self._open(X, sample_weight)
-        validate_data(self, table.blank(), skip_check_array=True)
+        columns_seen(self, table, first=True)
         plan = self._plan(table.schema, unit, weighted=sample_weight is not None)
         accountant, label = accountant_for(self, plan.budget), f"{type(self).__name__}.fit"
         # Which rows of a person are kept is drawn anew for every fit, and once where it is resumed.
@@ -142,7 +140,7 @@ class PrivateFit(SharesParameters, BaseEstimator):  # type: ignore[misc]
         )
 
     def _watching(self, schema: Schema) -> AbstractContextManager[Progress | None]:
-        return Progress(rehearsed_questions(self, schema)) if self.verbose else nullcontext()
+        return Progress(partial(rehearsed_questions, self, schema)) if self.verbose else nullcontext()
 
     @abstractmethod
     def _algorithm(self, budget: Pure | Approx) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Literal, Unpack
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from shoal.accounting import Approx, Budget, Pure
 from shoal.algorithms import Algorithm
@@ -15,6 +14,7 @@ from shoal.algorithms.kmeans.tree import TreeKMeans as TreeAlgorithm
 from shoal.algorithms.swap import SwapLloyd as SwapAlgorithm
 from shoal.domain import Domain
 from shoal.estimators.base import PrivateKMeans
+from shoal.estimators.face import check_is_fitted
 from shoal.estimators.parameters import Common, check_choice, check_count
 
 

@@ -7,13 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, TypeAlias, TypedDict
 
-from sklearn.utils import check_random_state
-
 from shoal.accounting import Accountant, Allowance, Approx, Budget, NoGuarantee, Pure
 from shoal.domain import BoundsLike, InZone, Part, Unit, Zones
 from shoal.domain.domain import Missing, Neighbours, Scaling
 from shoal.errors import DamagedFile, EngineFailed, InvalidBudget, InvalidInput
 from shoal.estimators.docstrings import SharesParameters
+from shoal.estimators.face import seed_of
 from shoal.mechanisms import Entropy, SeededEntropy, SystemEntropy
 from shoal.queries import Noise
 from shoal.queries.laws.noise import NOISES
@@ -247,7 +246,7 @@ def entropy_for(estimator: Any) -> Entropy:
     """Return the operating system's randomness, or a seeded one that taints the release."""
     if estimator.random_state is None:
         return SystemEntropy()
-    return SeededEntropy(int(check_random_state(estimator.random_state).randint(2**31 - 1)))
+    return SeededEntropy(seed_of(estimator.random_state))
 
 
 @contextmanager

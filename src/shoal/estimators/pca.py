@@ -6,14 +6,13 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import ClassNamePrefixFeaturesOutMixin
-from sklearn.utils.validation import check_is_fitted
 
 from shoal._typing import Array
 from shoal.accounting import Approx, Pure
 from shoal.algorithms.column_stats import Components, PrincipalComponents
 from shoal.domain import BoundsLike
 from shoal.domain.lattice import decode
+from shoal.estimators.face import ClassNamePrefixFeaturesOutMixin, check_is_fitted
 from shoal.estimators.parameters import check_count
 from shoal.estimators.steps import PeopleOutMixin, PrivateStep, StepCommon
 

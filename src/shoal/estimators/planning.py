@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from sklearn.base import clone
 
 from shoal._typing import Array
 from shoal.errors import InvalidInput, ShoalWarning
@@ -226,6 +225,7 @@ def _errors(model: Any, shape: Any, product: float, runs: int, seed: int) -> Ite
     """Yield how far centres are off in each run, in widths of a group."""
     # Here, not above: they take a second to load, and no fit needs them.
     from scipy.optimize import linear_sum_assignment
+    from sklearn.base import clone
     from sklearn.cluster import KMeans as PlainKMeans
 
     usual = {"bounds": (-1, 1), "epsilon": product / ROWS, "neighbours": "add-remove", "verbose": False}

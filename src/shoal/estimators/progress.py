@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # Seconds between two lines where nobody looks, and between two changes of a line where somebody does.
 _SILENCE, _FLICKER = 5.0, 0.1
 # Seconds before anything is said: most fits are over by then.
-_PATIENCE = 0.5
+_PATIENCE = 1.0
 # From this share of the work on, how long the rest takes can be guessed.
 _EARLY = 0.03
 
@@ -35,8 +35,9 @@ class Progress:
 
     Parameters
     ----------
-    questions : int, optional
-        How many questions a rehearsal of the fit asks.
+    questions : int or callable, optional
+        How many questions a rehearsal of the fit asks, or what rehearses it, as soon as anything is to be
+        said: a small fit is over before.
     stream : text stream, optional
         Where to; the standard error, if not given.
     clock : callable, optional
@@ -56,14 +57,15 @@ class Progress:
 
     def __init__(
         self,
-        questions: int | None,
+        questions: int | Callable[[], int | None] | None,
         stream: TextIO | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._questions, self._clock = questions, clock
+        self._questions = None if callable(questions) else questions
+        self._rehearse, self._clock = questions if callable(questions) else None, clock
         self._stream = sys.stderr if stream is None else stream
         self._watched = self._stream.isatty() or "ipykernel" in sys.modules
-        self._lock = threading.Lock()
+        self._lock, self._rehearsing = threading.Lock(), threading.Lock()
         self._asked, self._what = 0, "reading"
         self._rows, self._pass, self._whole = 0, 0, 0
         self._width, self._open = 0, ExitStack()
@@ -112,6 +114,9 @@ class Progress:
         if since < every or now - self._start < _PATIENCE:
             return
         self._spoke = now
+        with self._rehearsing:
+            if self._rehearse is not None:
+                self._questions, self._rehearse = self._rehearse(), None
         line = self._line(now - self._start)
         if self._watched:
             line = line[:100]

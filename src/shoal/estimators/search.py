@@ -8,14 +8,13 @@ from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
-from sklearn.utils.validation import check_is_fitted
 
 from shoal._typing import Array
 from shoal.accounting import Accountant, Approx, Pure, budget_of, epsilon_of
 from shoal.algorithms.fold_costs import FOLD_COSTS, Costs, FoldCosts
 from shoal.errors import InvalidInput, ShoalWarning
 from shoal.estimators.base import PrivateKMeans
+from shoal.estimators.face import BaseEstimator, check_is_fitted, clone
 from shoal.estimators.fitting import PrivateFit
 from shoal.estimators.parameters import check_count, entropy_for
 from shoal.mechanisms import public_seed

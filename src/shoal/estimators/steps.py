@@ -9,8 +9,6 @@ from os import PathLike
 from typing import Any, TypedDict
 
 import numpy as np
-from sklearn.base import OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from shoal._typing import Array
 from shoal.accounting import Accountant
@@ -19,6 +17,7 @@ from shoal.domain.domain import Neighbours
 from shoal.domain.schema import NUMBER
 from shoal.errors import InvalidInput, MostlyNoise
 from shoal.estimators.docstrings import SharesParameters
+from shoal.estimators.face import OneToOneFeatureMixin, TransformerMixin, check_is_fitted, columns_seen
 from shoal.estimators.fitting import PrivateFit
 from shoal.queries import Transcript
 from shoal.release import StepRelease
@@ -191,7 +190,7 @@ class PrivateStep(StepParameters, TransformerMixin, PrivateFit):  # type: ignore
         check_is_fitted(self)
         declared = dict.fromkeys(getattr(self, "feature_names_in_", ()), NUMBER)
         table = open_table(X, levels=self.levels, bounds=declared, unit=self.unit)
-        validate_data(self, table.blank(), skip_check_array=True, reset=False)
+        columns_seen(self, table, first=False)
         if isinstance(table, EngineTable):  # mapped where the rows are, when they are asked for
             return table.transformed(self, self.get_feature_names_out())
         without = table.without_people()

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import validate_data
 
 from shoal.accounting import (
     ZCDP,
@@ -25,6 +24,7 @@ from shoal.algorithms import Clustering, counted_zone, run_prepared, shared_out
 from shoal.algorithms.shared.clustering import check
 from shoal.domain import Bounds, Domain, InZone, Schema, Unit, Zones
 from shoal.errors import InvalidInput
+from shoal.estimators.face import columns_seen
 from shoal.estimators.fitting import FitPlan, PrivateFit, running
 from shoal.estimators.parameters import entropy_for, is_whole
 from shoal.estimators.progress import Progress
@@ -143,7 +143,7 @@ def fit_zones(model: Any, X: Any, sample_weight: Any) -> Found:
     """
     unit, entropy, threads = model._unit(), entropy_for(model), model._threads()
     table, weighted = model._open(X, sample_weight), sample_weight is not None
-    validate_data(model, table.blank(), skip_check_array=True)
+    columns_seen(model, table, first=True)
     plan = plan_zones(model, table.schema, unit, weighted=weighted)
     # Which rows of a person are kept is one choice for all zones: so nobody is in more than they have rows.
     key = public_seed(entropy) if model.unit is not None else 0

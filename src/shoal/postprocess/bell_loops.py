@@ -1,4 +1,4 @@
-"""Passes over noisy boxes and bells, compiled where numba is present; their NumPy twins add in another order.
+"""Passes over noisy boxes and bells: compiled, or by NumPy twins that give the same bits.
 
 They see released values only, so nothing private hangs on their last bit. But a release is replayed to
 verify it, perhaps on another machine, so there is no "fast math".
@@ -9,11 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from shoal.postprocess.lloyd_loops import compiled
+from shoal._compiling import compiled
+from shoal._typing import Array, Booleans, Integers
+from shoal.postprocess.lloyd_loops import running_sum
 
 Loop: TypeAlias = Callable[..., None]
 
@@ -23,18 +25,25 @@ ASTRAY = 0.5
 """Rows stray from the model by this part of it, beyond their own scatter: groups are bells only roughly."""
 ENDS = 3.0
 """A weight ends at three widths of its bell, where it has fallen to 1 %."""
+# Pairs of boxes that the twin holds at a time: some ten megabytes.
+_PAIRS = 2**17
 
 
 @cache
 def one_pass() -> Loop:
     """Return the pass over boxes: expected and denoised counts, and the moments of every bell's rows."""
-    return compiled(_pass_loop, _pass_numpy)
+
+    def work(*arguments: Any) -> int:
+        _, low, _, _, _, _, begin, end, *_ = arguments
+        return 16 * int((end - begin).sum()) * int(low.shape[1])
+
+    return compiled(_pass_loop, _pass_numpy, work)
 
 
 @cache
 def weighed_sums() -> Loop:
     """Return the pass that sums counts, and the variances of their noise, around every box."""
-    return compiled(_sums_loop, _sums_numpy)
+    return compiled(_sums_loop, _sums_numpy, lambda middles, _, __, others, *___: middles.size * len(others))
 
 
 def _pass_loop(  # type: ignore[no-untyped-def]
@@ -109,15 +118,15 @@ def _pass_numpy(  # type: ignore[no-untyped-def]
     counts[:] = np.maximum(expected + (z - expected) * stray / (stray + v), 0.0)
     for j, (boxes, p, inside) in enumerate(put):
         r = z[boxes] - expected[boxes]
-        gains[j] = ((np.abs(r + p) - np.abs(r)) * np.sqrt(2.0 / v[boxes])).sum()
+        gains[j] = running_sum((np.abs(r + p) - np.abs(r)) * np.sqrt(2.0 / v[boxes]))
         part = p / expected[boxes]
         g = counts[boxes] * part
-        mass[j] = g.sum()
+        mass[j] = running_sum(g)
         for a in range(d):
             lo, hi = low[boxes, a], high[boxes, a]
             away = (density[a, j, lo] - density[a, j, hi]) / inside[a]
-            first[j, a] = (g * away).sum()
-            second[j, a] = (g * (1.0 + (at[a, j, lo] - at[a, j, hi]) / inside[a])).sum()
+            first[j, a] = running_sum(g * away)
+            second[j, a] = running_sum(g * (1.0 + (at[a, j, lo] - at[a, j, hi]) / inside[a]))
             places[boxes, a] += part * (means[j, a] + spreads[j, a] * away)
 
 
@@ -174,18 +183,42 @@ def _sums_numpy(  # type: ignore[no-untyped-def]
     middles, sides, levels, others, counts, variances, of_level, strips, starts, span, width,
     values, noise, fourth,
 ):  # fmt: skip
-    n = len(middles)
-    most = (ENDS * width) ** 2
-    for i in range(n):
-        reach = ENDS * width * sides[i, 0]
-        for level in range(max(levels[i] - span, 0), min(levels[i] + span, len(of_level) - 2) + 1):
-            mine = slice(of_level[level], of_level[level + 1])
-            ends = np.searchsorted(strips[mine], (middles[i, 0] - reach, middles[i, 0] + reach))
-            near = slice(starts[mine.start + ends[0]], starts[min(mine.start + ends[1] + 1, mine.stop)])
-            t = (((middles[i] - others[near]) / sides[i]) ** 2).sum(axis=1)
-            says = t <= most
-            w = np.exp(-0.5 * t[says] / (width * width))
-            spread = w * w * variances[near][says]
-            values[i] += w @ counts[near][says]
-            noise[i] += spread.sum()
-            fourth[i] += spread @ spread
+    if not len(others):
+        return
+    level_of = np.repeat(np.arange(len(of_level) - 1), np.diff(of_level))
+    step = max(1, _PAIRS // len(others))
+    for start in range(0, len(middles), step):
+        some = slice(start, start + step)
+        at, side = middles[some], sides[some]
+        near = np.abs(level_of - levels[some, np.newaxis]) <= span
+        i, j, t = _pairs(near, at, side, others, strips, starts, width)
+        # One at a time: NumPy's own exponential differs from the compiler's in last bits.
+        w = np.fromiter(map(math.exp, (-0.5 * t / (width * width)).tolist()), np.float64, len(t))
+        spread = w * w * variances[j]
+        values[some] += np.bincount(i, w * counts[j], len(at))
+        noise[some] += np.bincount(i, spread, len(at))
+        fourth[some] += np.bincount(i, spread**2, len(at))
+
+
+def _pairs(
+    near: Booleans, at: Array, side: Array, others: Array, strips: Array, starts: Integers, width: float
+) -> tuple[Integers, Integers, Array]:
+    """Return which box the loop would add which others to, in its order, and how far they are, squared.
+
+    Strips that are `near` by their levels, of shape (boxes, strips), may be too far away.
+    """
+    most, reach = (ENDS * width) ** 2, ENDS * width * side[:, :1]
+    near &= (strips >= at[:, :1] - reach) & (strips <= at[:, :1] + reach)
+    box, strip = np.nonzero(near)
+    lengths = np.diff(starts)[strip]
+    i, s = np.repeat(box, lengths), np.repeat(strip, lengths)
+    j = np.arange(len(i)) + np.repeat(starts[:-1][strip] - (np.cumsum(lengths) - lengths), lengths)
+    t = ((at[i, 0] - strips[s]) / side[i, 0]) ** 2
+    held = np.ones(len(t), dtype=np.bool_)
+    if at.shape[1] > 1:
+        reach = side[i, 1] * (np.sqrt(np.maximum(most - t, 0.0)) + TINY)
+        held = (others[j, 1] >= at[i, 1] - reach) & (others[j, 1] <= at[i, 1] + reach)
+    for a in range(1, at.shape[1]):
+        t = t + ((at[i, a] - others[j, a]) / side[i, a]) ** 2
+    held &= t <= most
+    return i[held], j[held], t[held]

@@ -1,32 +1,42 @@
-"""One pass of weighted Lloyd over released points, compiled where numba is present.
+"""One pass of weighted Lloyd over released points: compiled, or by a NumPy twin that gives the same bits.
 
 These see released values only, so nothing private hangs on their last bit. But a release is replayed to
 verify it, perhaps on another machine, so there is no "fast math": the same operations in the same order.
+Twins add in that order too, by `running_sum` and `bincount`, where `sum` and `@` would choose their own.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from functools import cache
-from importlib.util import find_spec
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import TypeAlias
 
 import numpy as np
 
+from shoal._compiling import compiled
 from shoal._typing import Array
 
 Sweep: TypeAlias = Callable[[Array, Array, Array, Array, Array], float]
-Loop = TypeVar("Loop", bound=Callable[..., Any])
 
 
-def compiled(loop: Loop, plain: Loop) -> Loop:
-    """Return a loop compiled, or its NumPy twin where numba is absent."""
-    if os.environ.get("SHOAL_NO_NUMBA") == "1" or find_spec("numba") is None:
-        return plain
-    import numba
+def running_sum(values: Array) -> float:
+    """Add up one after the other, as a loop does.
 
-    return cast(Loop, numba.njit(nogil=True, cache=True)(loop))
+    Examples
+    --------
+    >>> running_sum(np.array([1e16, 1.0, -1e16]))
+    0.0
+    """
+    return float(np.add.accumulate(values)[-1]) if len(values) else 0.0
+
+
+def squared_distances(points: Array, place: Array) -> Array:
+    """Return squared distances of points, of shape (d, n), to a place, column after column."""
+    squares = np.zeros(points.shape[1])
+    for values, at in zip(points, place, strict=True):
+        step = values - at
+        squares += step * step
+    return squares
 
 
 @cache
@@ -36,13 +46,13 @@ def sweep() -> Sweep:
     Points are (d, n), one line per column. Fills `sums` (k, d) and `masses` (k,) with the weighted sums and
     weights of each centre's nearest points, and returns the weighted sum of squared distances.
     """
-    return compiled(_sweep_loop, _sweep_numpy)
+    return compiled(_sweep_loop, _sweep_numpy, lambda points, _, centres, *__: points.size * len(centres))
 
 
 @cache
 def nearest() -> Callable[[Array, Array, Array], None]:
     """Return the pass ``(points, centre, distances) -> None`` that lowers distances to a new centre's."""
-    return compiled(_nearest_loop, _nearest_numpy)
+    return compiled(_nearest_loop, _nearest_numpy, lambda points, *_: int(points.size))
 
 
 # Points at a time: their distances to all centres in turn stay in the first cache (8 kilobytes).
@@ -93,12 +103,15 @@ def _sweep_loop(points: Array, weights: Array, centres: Array, sums: Array, mass
 
 
 def _sweep_numpy(points: Array, weights: Array, centres: Array, sums: Array, masses: Array) -> float:
-    squares = ((points[np.newaxis, :, :] - centres[:, :, np.newaxis]) ** 2).sum(axis=1)
-    labels = squares.argmin(axis=0)
+    best, labels = np.full(points.shape[1], np.inf), np.zeros(points.shape[1], dtype=np.int64)
+    for j, centre in enumerate(centres):
+        distance = squared_distances(points, centre)
+        labels[distance < best] = j
+        np.minimum(distance, best, out=best)
     masses[:] = np.bincount(labels, weights, len(centres))
     for c, values in enumerate(points):
         sums[:, c] = np.bincount(labels, weights * values, len(centres))
-    return float((weights * squares.min(axis=0)).sum())
+    return running_sum(weights * best)
 
 
 def _nearest_loop(points: Array, centre: Array, distances: Array) -> None:
@@ -119,4 +132,4 @@ def _nearest_loop(points: Array, centre: Array, distances: Array) -> None:
 
 
 def _nearest_numpy(points: Array, centre: Array, distances: Array) -> None:
-    np.minimum(distances, ((points - centre[:, np.newaxis]) ** 2).sum(axis=0), out=distances)
+    np.minimum(distances, squared_distances(points, centre), out=distances)

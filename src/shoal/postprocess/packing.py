@@ -7,8 +7,9 @@ from functools import cache
 
 import numpy as np
 
+from shoal._compiling import compiled
 from shoal._typing import Array
-from shoal.postprocess.lloyd_loops import compiled
+from shoal.postprocess.lloyd_loops import squared_distances
 
 # Candidates in a row that are rejected before a radius is given up; Su et al. do not say how many.
 _MAX_REJECTS = 100
@@ -73,7 +74,9 @@ def _try_radius(n_points: int, n_columns: int, radius: float, rng: np.random.Gen
 @cache
 def _first_free() -> Callable[[Array, Array, int, float], int]:
     """Return ``(candidates, points, placed, gap) -> index`` of one that is not nearer to a point; else -1."""
-    return compiled(_first_free_loop, _first_free_numpy)
+    return compiled(
+        _first_free_loop, _first_free_numpy, lambda candidates, _, placed, *__: 8 * candidates.size * placed
+    )
 
 
 def _first_free_loop(candidates: Array, points: Array, placed: int, gap: float) -> int:
@@ -93,6 +96,8 @@ def _first_free_loop(candidates: Array, points: Array, placed: int, gap: float) 
 
 
 def _first_free_numpy(candidates: Array, points: Array, placed: int, gap: float) -> int:
-    gaps = ((candidates[:, np.newaxis, :] - points[np.newaxis, :placed, :]) ** 2).sum(axis=2)
-    free = np.flatnonzero((gaps >= gap).all(axis=1))
+    left = np.ones(len(candidates), dtype=np.bool_)
+    for point in points[:placed]:
+        left &= ~(squared_distances(candidates.T, point) < gap)
+    free = np.flatnonzero(left)
     return int(free[0]) if len(free) else -1

@@ -1,4 +1,4 @@
-"""Loops of the search for centres of released points, compiled where numba is present.
+"""Loops of the search for centres of released points: compiled, or by NumPy twins that give the same bits.
 
 Points are (d, n), one line per column, so that every inner loop runs over a block of points of one column. As
 in `lloyd_loops`, there is no "fast math": a release is replayed to verify it.
@@ -12,8 +12,9 @@ from typing import TypeAlias
 
 import numpy as np
 
+from shoal._compiling import compiled
 from shoal._typing import Array, Integers
-from shoal.postprocess.lloyd_loops import compiled
+from shoal.postprocess.lloyd_loops import running_sum, squared_distances
 
 Seed: TypeAlias = Callable[[Array, Array, Array, Array], None]
 TwoNearest: TypeAlias = Callable[[Array, Array, Integers, Array, Array], None]
@@ -31,19 +32,21 @@ def seed() -> Seed:
     `uniforms` is (k, tries): `tries` candidates are drawn for every centre by weight times squared distance
     to those before, and the one that lowers the cost most is taken. Weights are not negative, not all zero.
     """
-    return compiled(_seed_loop, _seed_numpy)
+    return compiled(_seed_loop, _seed_numpy, lambda points, _, uniforms, *__: points.size * uniforms.size)
 
 
 @cache
 def two_nearest() -> TwoNearest:
     """Return ``(points, centres, labels, first, second) -> None``: the nearest centre, and two distances."""
-    return compiled(_two_nearest_loop, _two_nearest_numpy)
+    return compiled(
+        _two_nearest_loop, _two_nearest_numpy, lambda points, centres, *_: points.size * len(centres)
+    )
 
 
 @cache
 def enter() -> Enter:
     """Return ``(points, weights, place, first, sums) -> mass``: what a new centre at a place would win."""
-    return compiled(_enter_loop, _enter_numpy)
+    return compiled(_enter_loop, _enter_numpy, lambda points, *_: int(points.size))
 
 
 @cache
@@ -53,7 +56,7 @@ def leave() -> Leave:
     The gain of a new centre at a place, and in `loss` (k,) what it costs beside to take each old one away:
     its points go to the new centre or to their second nearest. All k swaps are judged in one pass.
     """
-    return compiled(_leave_loop, _leave_numpy)
+    return compiled(_leave_loop, _leave_numpy, lambda points, *_: int(points.size))
 
 
 def _seed_loop(points: Array, weights: Array, uniforms: Array, centres: Array) -> None:
@@ -121,9 +124,18 @@ def _seed_numpy(points: Array, weights: Array, uniforms: Array, centres: Array) 
             total = np.cumsum(weights)
         drawn = draws if j > 0 else draws[:1]
         picks = np.minimum(np.searchsorted(total, drawn * total[-1], side="right"), len(weights) - 1)
-        tried = [np.minimum(distances, _squares(points, points[:, pick])) for pick in picks]
-        best = int(np.argmin([weights @ new for new in tried]))
+        tried = [np.minimum(squared_distances(points, points[:, pick]), distances) for pick in picks]
+        best = int(np.argmin([_side_by_side(weights * new) for new in tried]))
         centres[j], distances = points[:, picks[best]], tried[best]
+
+
+def _side_by_side(costs: Array) -> float:
+    """Add up as the loop does: blocks onto each other, and then what has come together."""
+    sums = np.zeros(_BLOCK)
+    for start in range(0, len(costs), _BLOCK):
+        part = costs[start : start + _BLOCK]
+        sums[: len(part)] += part
+    return running_sum(sums)
 
 
 def _two_nearest_loop(points: Array, centres: Array, labels: Integers, first: Array, second: Array) -> None:
@@ -156,7 +168,7 @@ def _two_nearest_loop(points: Array, centres: Array, labels: Integers, first: Ar
 def _two_nearest_numpy(points: Array, centres: Array, labels: Integers, first: Array, second: Array) -> None:
     first[:], second[:], labels[:] = np.inf, np.inf, 0
     for j, centre in enumerate(centres):
-        distance = _squares(points, centre)
+        distance = squared_distances(points, centre)
         np.minimum(second, np.maximum(first, distance), out=second)
         labels[distance < first] = j
         np.minimum(first, distance, out=first)
@@ -179,9 +191,10 @@ def _enter_loop(points: Array, weights: Array, place: Array, first: Array, sums:
 
 
 def _enter_numpy(points: Array, weights: Array, place: Array, first: Array, sums: Array) -> float:
-    won = np.where(_squares(points, place) < first, weights, 0.0)
-    sums[:] = points @ won
-    return float(won.sum())
+    won = squared_distances(points, place) < first
+    for c, values in enumerate(points):
+        sums[c] = running_sum((weights * values)[won])
+    return running_sum(weights[won])
 
 
 def _leave_loop(
@@ -205,12 +218,8 @@ def _leave_loop(
 def _leave_numpy(
     points: Array, weights: Array, place: Array, labels: Integers, first: Array, second: Array, loss: Array
 ) -> float:
-    distance = _squares(points, place)
+    distance = squared_distances(points, place)
     won = distance < first
     lost = np.where(won, 0.0, weights * (np.minimum(second, distance) - first))
     loss[:] = np.bincount(labels, lost, len(loss))
-    return float((weights * (first - distance))[won].sum())
-
-
-def _squares(points: Array, place: Array) -> Array:
-    return np.asarray(((points - place[:, np.newaxis]) ** 2).sum(axis=0))
+    return running_sum((weights * (first - distance))[won])

@@ -321,7 +321,11 @@ def _distinct(series: Any) -> tuple[npt.NDArray[np.int64], list[Any]]:
 
 def _encoded(array: Any) -> tuple[npt.NDArray[np.int64], list[Any]]:
     encoded = array.dictionary_encode()  # so that only different cells are looked at one by one
-    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    indices, start = encoded.indices, encoded.indices.offset
+    n, codes = len(indices), np.empty(0, np.int64)
+    if n:  # through buffers, as in `_parse`
+        codes = np.frombuffer(indices.buffers()[1], np.int32)[start : start + n].astype(np.int64)
+        codes[~_truths(indices.is_valid())] = -1
     return codes, encoded.dictionary.to_pylist()
 
 
@@ -359,7 +363,7 @@ def _as_bytes(array: Any) -> Any:
 def _casts(kind: Any) -> bool:
     """Say whether this Arrow makes bytes of a type of text: views are new to it. No cell is asked."""
     try:
-        pa.array([], kind).cast(pa.large_binary())
+        pa.nulls(0, kind).cast(pa.large_binary())
     except pa.ArrowNotImplementedError:
         return False
     return True
@@ -387,14 +391,30 @@ def _parse(text: Any) -> Values:
     """Read written numbers: plain ones by Arrow, in bulk, and all others one by one."""
     if not pa.types.is_large_binary(text.type):  # numbers as categories
         return _each(*_encoded(text))
-    plain = pa.array(_are_plain(text))
+    # Through buffers: `pa.array`, `pa.scalar` and `to_numpy` would load pandas, where there is one.
+    n, plain = len(text), _are_plain(text)
     # Seen as text without a look at its letters: what is not plain is left out before it is read.
     seen = text.view(pa.large_string())
-    in_bulk = pc.cast(pc.if_else(plain, seen, pa.scalar(None, seen.type)), pa.float64())
-    values = np.array(in_bulk.to_numpy(zero_copy_only=False), dtype=np.float64)
-    others = pc.and_(pc.invert(plain), text.is_valid())
-    values[others.to_numpy(zero_copy_only=False)] = _each(*_encoded(text.filter(others)))
+    in_bulk = pc.cast(pc.if_else(_mask(plain), seen, pa.nulls(1, seen.type)[0]), pa.float64())
+    start = in_bulk.offset
+    values = np.frombuffer(in_bulk.buffers()[1], np.float64)[start : start + n].copy() if n else np.empty(0)
+    values[~plain] = np.nan
+    others = ~plain & _truths(text.is_valid())
+    if others.any():
+        values[others] = _each(*_encoded(text.filter(_mask(others))))
     return values
+
+
+def _mask(truths: npt.NDArray[np.bool_]) -> Any:
+    """Return truth values as an array of Arrow."""
+    bits = pa.py_buffer(np.packbits(truths, bitorder="little"))
+    return pa.Array.from_buffers(pa.bool_(), len(truths), [None, bits])
+
+
+def _truths(mask: Any) -> npt.NDArray[np.bool_]:
+    """Return an array of Arrow, without nulls, as truth values."""
+    bits = np.unpackbits(np.frombuffer(mask.buffers()[1] or b"", np.uint8), bitorder="little")
+    return bits[mask.offset : mask.offset + len(mask)].astype(np.bool_)
 
 
 def _are_plain(text: Any) -> npt.NDArray[np.bool_]:

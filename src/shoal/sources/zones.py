@@ -1,17 +1,16 @@
-"""In which zone each row is, by its own cells alone: exact integers, compiled where numba is present."""
+"""In which zone each row is, by its own cells alone: exact integers, compiled where there is much to do."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib.util import find_spec
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from shoal._compiling import compiled
 from shoal._typing import Integers
 from shoal.domain import Zones
 
@@ -81,12 +80,7 @@ def _edges(zones: Zones) -> _Edges:
 
 @cache
 def _find() -> Find:
-    if os.environ.get("SHOAL_NO_NUMBA") == "1" or find_spec("numba") is None:
-        return find_numpy
-    import numba
-
-    compiled: Find = numba.njit(nogil=True, cache=True)(find_loop)
-    return compiled
+    return compiled(find_loop, find_numpy, lambda px, _, lines, *__: len(px) * len(lines))
 
 
 def find_loop(px: Any, py: Any, lines: Any, first: Any, boxes: Any, found: Any) -> None:

@@ -29,7 +29,7 @@ def accumulate(values: npt.NDArray[np.int32], labels: Labels, n_cells: int) -> I
         np.ascontiguousarray(values, dtype=np.int32),
         dispatch.cells(labels, n_cells, values.shape[1]),
     )
-    if not dispatch.compiles():
+    if not dispatch.pays(2 * values.size):
         return reference.accumulate(values, labels, n_cells)
     sums = np.zeros((n_cells, len(values)), dtype=np.int64)
     dispatch.compiled_loops("compiled_stats").accumulate(values, labels, sums)
@@ -39,7 +39,7 @@ def accumulate(values: npt.NDArray[np.int32], labels: Labels, n_cells: int) -> I
 def count(labels: Labels, n_cells: int) -> Integers:
     """Count the rows of each cell: int64, shape (n_cells,)."""
     labels = dispatch.cells(labels, n_cells, len(labels))
-    if not dispatch.compiles():
+    if not dispatch.pays(len(labels)):
         return reference.count(labels, n_cells)
     counts = np.zeros(n_cells, dtype=np.int64)
     dispatch.compiled_loops("compiled_stats").count(labels, counts)
@@ -68,7 +68,7 @@ def cut(columns: Columns, labels: Labels, direction: Integers, cuts: Integers, f
     """
     columns, labels = dispatch.table(columns), dispatch.cells(labels, len(cuts), columns.shape[1])
     direction, cuts = np.ascontiguousarray(direction), np.ascontiguousarray(cuts)
-    if not dispatch.compiles():
+    if not dispatch.pays(columns.size + columns.shape[1] * cuts.shape[1]):
         return reference.cut(columns, labels, direction, cuts, firsts)
     out = np.empty(columns.shape[1], dtype=np.int32)
     dispatch.compiled_loops("compiled_stats").cut(
@@ -106,7 +106,7 @@ def offsets(
         raise InvalidInput(
             f"width {width} and radius {radius}: 1 <= width <= radius <= {dispatch.LONGEST} is wanted"
         )
-    if not dispatch.compiles():
+    if not dispatch.pays(4 * columns.size):
         return reference.offsets(columns, labels, anchors, radius, width, ball)
     out = np.empty(columns.shape, dtype=np.int32)
     dispatch.compiled_loops("compiled_stats").offsets(columns, labels, anchors, radius, width, int(ball), out)
@@ -130,7 +130,7 @@ def offset_cost(
     labels = dispatch.cells(labels, len(anchors), columns.shape[1])
     if not (1 <= radius <= dispatch.LONGEST and 1 <= width <= dispatch.LONGEST):
         raise InvalidInput(f"width {width} and radius {radius}: from 1 to {dispatch.LONGEST} is wanted")
-    if not dispatch.compiles():
+    if not dispatch.pays(4 * columns.size):
         return reference.offset_cost(columns, labels, anchors, radius, width)
     out = np.empty(columns.shape[1], dtype=np.int32)
     dispatch.compiled_loops("compiled_stats").offset_cost(columns, labels, anchors, radius, width, out)
@@ -154,7 +154,7 @@ def products(values: npt.NDArray[np.int32], width: int) -> npt.NDArray[np.int32]
     values = np.ascontiguousarray(values, dtype=np.int32)
     if not 1 <= width <= STEPS or np.abs(values).max(initial=0) > width:
         raise InvalidInput(f"values beyond a width of {width}, or that beyond {STEPS}")
-    if not dispatch.compiles():
+    if not dispatch.pays(2 * values.size * len(values)):
         return reference.products(values, width)
     out = np.empty((len(values) * (len(values) + 1) // 2, values.shape[1]), dtype=np.int32)
     dispatch.compiled_loops("compiled_stats").products(values, float(width), out)

@@ -41,7 +41,7 @@ def set_costs(
     points = dispatch.points(sets.reshape(m * k, d), columns).reshape(m, k, d)
     given = dispatch.weights(metric, columns)
     weights = np.ones(d) if given is None else given
-    if not dispatch.compiles():
+    if not dispatch.pays(columns.size * m * k):
         return reference.set_costs(columns, points, weights, scale, width, shares, squared)
     loops, totals = dispatch.compiled_loops("compiled_losses"), np.zeros(m, dtype=np.int64)
     parts = np.empty(0, dtype=np.int32) if shares is None else np.ascontiguousarray(shares, dtype=np.int32)
@@ -89,7 +89,7 @@ def cell_costs(
     labels = dispatch.cells(labels, cells, columns.shape[1])
     given = dispatch.weights(metric, columns)
     weights = np.ones(d) if given is None else given
-    if not dispatch.compiles():
+    if not dispatch.pays(columns.size * m):
         return reference.cell_costs(columns, labels, points, pivots, weights, scales, width, shares)
     totals = np.zeros((cells, m), dtype=np.int64)
     parts = np.empty(0, dtype=np.int32) if shares is None else np.ascontiguousarray(shares, dtype=np.int32)

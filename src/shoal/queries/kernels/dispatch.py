@@ -2,62 +2,48 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 
+from shoal._compiling import LOADING, at_once, compiles, much, telling_of_compiling, with_compiler
 from shoal._typing import Array, Columns, Integers, Labels
 from shoal.domain import STEPS
 from shoal.errors import InvalidInput
+
+__all__ = [
+    "LONGEST", "cells", "compiled_loops", "compiles", "pays", "points", "table", "telling_of_compiling",
+    "warm", "weights",
+]  # fmt: skip
 
 LONGEST = 2**30
 """Largest radius or width: products with them then fit the kernels' integers."""
 
 
-@cache
-def compiles() -> bool:
-    """Say whether loops are compiled here."""
-    return os.environ.get("SHOAL_NO_NUMBA") != "1" and find_spec("numba") is not None
+def pays(work: int) -> bool:
+    """Say whether to run a compiled loop, and not its twin in `reference.py`, which gives the same bits.
+
+    Parameters
+    ----------
+    work : int
+        How many numbers the twin would look at.
+    """
+    return compiles() and much(work)
 
 
 @cache
 def compiled_loops(name: str) -> ModuleType:
     """Import compiled loops when they are first needed, so that importing Shoal does not import numba."""
-    return import_module(f"shoal.queries.kernels.{name}")
-
-
-@contextmanager
-def telling_of_compiling(tell: Callable[[], None]) -> Iterator[None]:
-    """Call `tell` once, before the first loop is compiled; those that are kept on disk are only read."""
-    if not compiles():
-        yield
-        return
-    from numba.core import event
-
-    class First(event.Listener):  # type: ignore[misc]
-        told = False
-
-        def on_start(self, _: Any) -> None:
-            if not self.told:
-                self.told = True
-                tell()
-
-        def on_end(self, _: Any) -> None:
-            pass
-
-    with event.install_listener("numba:compile", First()):
-        yield
+    with LOADING:
+        with_compiler()
+        return import_module(f"shoal.queries.kernels.{name}")
 
 
 def warm() -> None:
     """Compile every loop now, for those who want to time what follows."""
+    at_once()
     if compiles():
         for name in ("few", "weighted", "stats", "losses", "projection", "relative", "swaps"):
             compiled_loops(f"compiled_{name}")

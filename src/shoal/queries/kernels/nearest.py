@@ -36,7 +36,7 @@ def assign(columns: Columns, centres: Integers, metric: Array | None = None) -> 
         dispatch.points(centres, columns),
         dispatch.weights(metric, columns),
     )
-    if not dispatch.compiles():
+    if not dispatch.pays(columns.size * len(centres)):
         return reference.assign(columns, centres, metric)
     labels = np.empty(columns.shape[1], dtype=np.int32)
     _sweep(columns, centres, metric, labels, np.empty((0, 0), dtype=np.int64))
@@ -59,7 +59,7 @@ def assign_sums(
         dispatch.points(centres, columns),
         dispatch.weights(metric, columns),
     )
-    if not dispatch.compiles():
+    if not dispatch.pays(columns.size * (len(centres) + 4)):
         return reference.assign_sums(columns, centres, metric)
     k, d = centres.shape
     width = dispatch.compiled_loops("compiled").WIDTH

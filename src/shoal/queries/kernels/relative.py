@@ -42,7 +42,7 @@ def relative(
     most = FARTHEST * STEPS if ball else STEPS
     columns, labels, anchors, radii = _checked(columns, labels, anchors, radii)
     out = np.empty(columns.shape, dtype=np.int32)
-    if dispatch.compiles():
+    if dispatch.pays(4 * columns.size):
         _loops().relative(columns, labels, anchors, radii, most, int(ball), out)
         return out
     for rows in _blocks(columns.shape[1]):
@@ -64,7 +64,7 @@ def relative_reach(
     most = FARTHEST * STEPS
     columns, labels, anchors, radii = _checked(columns, labels, anchors, radii)
     out = np.empty(columns.shape[1], dtype=np.int64)
-    if dispatch.compiles():
+    if dispatch.pays(4 * columns.size):
         _loops().relative_reach(columns, labels, anchors, radii, most, int(ball), out)
         return out
     for rows in _blocks(columns.shape[1]):
@@ -81,7 +81,7 @@ def relative_cost(
     weights = np.ones(len(columns)) if metric is None else np.ascontiguousarray(metric, dtype=np.float64)
     reaches = np.ascontiguousarray(reaches, dtype=np.int64)
     out = np.empty(columns.shape[1], dtype=np.int32)
-    if dispatch.compiles():
+    if dispatch.pays(4 * columns.size):
         _loops().relative_cost(columns, labels, anchors, reaches, weights, out)
         return out
     for rows in _blocks(columns.shape[1]):
@@ -103,7 +103,7 @@ def tree_keys(columns: Columns, axes: tuple[int, ...], column_bits: int) -> Inte
     columns = np.ascontiguousarray(columns, dtype=np.float32)
     shifts = [column_bits - 1 - axes[:level].count(axis) for level, axis in enumerate(axes)]
     keys = np.zeros(columns.shape[1], dtype=np.int64)
-    if dispatch.compiles():
+    if dispatch.pays(columns.shape[1] * len(axes)):
         levels, bits = np.array(axes, dtype=np.int64), np.array(shifts, dtype=np.int64)
         _loops().tree_keys(columns, levels, bits, keys)
         return keys
@@ -137,7 +137,7 @@ def node_cells(
     out : ndarray of int64
         Is added to.
     """
-    if dispatch.compiles():
+    if dispatch.pays(4 * len(keys)):
         none = np.empty(0, dtype=np.int32)
         _loops().node_cells(
             keys,

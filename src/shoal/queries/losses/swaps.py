@@ -129,7 +129,7 @@ def swap_costs(
     squared : bool
         Otherwise |x - s| is scaled, not its square.
     """
-    if not dispatch.compiles():
+    if not dispatch.pays(columns.size * len(centres) * len(candidates)):
         return reference.swap_costs(columns, centres, candidates, metric, scale, width, shares, squared)
     loops = dispatch.compiled_loops("compiled_swaps")
     k, m = len(centres), len(candidates)

@@ -102,7 +102,7 @@ class Projection:
         """Return the image of each row of a chunk, rounded toward zero."""
         if len(columns) != self.n_columns:
             raise InvalidInput(f"the map is for {self.n_columns} columns; the table has {len(columns)}")
-        if not dispatch.compiles():
+        if not dispatch.pays(columns.size * self.n_directions):
             return reference.project(columns, self.matrix)
         loops = dispatch.compiled_loops("compiled_projection")
         image = np.empty((self.n_directions, columns.shape[1]), dtype=np.float32)

@@ -108,7 +108,7 @@ def centres_model(draft: Draft, epsilon: float, bounds: Any, budget: Any) -> KMe
     """Return the estimator of a release."""
     given = parameters(draft, bounds)
     if (zones := zones_of(draft)) is not None:
-        if "zones" not in KMeans._get_param_names():
+        if "zones" not in KMeans._parameter_names():
             raise InvalidInput("groups cannot be found in zones yet: leave them out")
         given["zones"] = zones
     return KMeans(draft.k, epsilon=epsilon, budget=budget, **given)  # type: ignore[arg-type]
