@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from types import SimpleNamespace
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -21,7 +22,7 @@ from shoal import Accountant, CoresetKMeans, DPLloyd, KMeans, PrivateScaler, Sam
 from shoal.domain import Bounds, Domain, Unit
 from shoal.errors import EngineFailed, EngineUnavailable, InvalidInput, InvalidTable
 from shoal.sources import open_table
-from shoal.sources.engines.dask import DaskGroups, _neighbours
+from shoal.sources.engines.dask import DaskGroups
 from shoal.sources.engines.files import EngineFiles
 
 dask = pytest.importorskip("dask", reason="no dask (pip install -e '.[dask]')")
@@ -217,33 +218,67 @@ def test_a_pipeline_stays_on_the_workers(client):
         assert mine == theirs
 
 
-def test_neighbours_on_one_worker_go_into_one_task(client):
+def test_a_thread_has_one_task_and_its_worker_holds_what_it_takes(client):
     groups = DaskGroups([dask.delayed(i) for i in range(12)]).mapped(lambda i: [i])
-    for _ in range(3):  # in order each time, though the first pass does not know yet who holds what
-        assert groups.reduce(list, lambda one, more: [*one, *more]) == list(range(12))
-    assert [item for run in groups._runs for item in run] == groups._items
+    for _ in range(3):  # the first pass does not know yet who holds what
+        assert sorted(groups.reduce(list, lambda one, more: [*one, *more])) == list(range(12))
+    where = client.who_has()
+    places = [{where[item.key][0] for item in load} for load in groups._loads]
+    assert all(len(place) == 1 for place in places)
+    assert len(places) == len(set.union(*places)) < 12  # workers of one thread: one load each
 
 
 @pytest.mark.parametrize(
-    ("where", "runs"),
+    ("where", "loads"),
     [
         ("aaaabbbb", ["0123", "4567"]),
-        ("aabaabbb", ["01", "2", "34", "567"]),
-        ("ccccaaaa", ["01", "23", "4567"]),  # c has two threads
-        ("aa?abbbb", ["01", "2", "3", "4567"]),  # nobody is known to hold one
+        ("aabaabbb", ["0134", "2567"]),
+        ("cccccaaa", ["01", "234", "567"]),  # c has two threads
+        ("aa?abbbb", ["013", "2", "4567"]),  # nobody is known to hold one
+        ("????????", list("01234567")),
+        ("c", ["0"]),
+        ("AAAABBBB", ["01", "23", "45", "67"]),  # of 256 MB each, of which two at a time are enough
+        ("CCCCCAAA", ["0", "1", "2", "34", "5", "67"]),
     ],
 )
-def test_a_run_has_one_holder_and_every_thread_has_one(monkeypatch, where, runs):
+def test_a_load_has_one_holder_and_every_thread_has_one(monkeypatch, where, loads):
     class Cluster:
         def who_has(self):
-            return {str(i): (worker,) for i, worker in enumerate(where) if worker != "?"}
+            return {str(i): (worker.lower(),) for i, worker in enumerate(where) if worker != "?"}
+
+        def nbytes(self, *, summary):
+            assert not summary
+            return {str(i): 2**28 if worker.isupper() else 1000 for i, worker in enumerate(where)}
 
         def nthreads(self):
             return {"a": 1, "b": 1, "c": 2}
 
     monkeypatch.setattr("shoal.sources.engines.dask._client", Cluster)
-    found = _neighbours([SimpleNamespace(key=str(i)) for i in range(len(where))])
-    assert ["".join(item.key for item in run) for run in found] == runs
+    groups = DaskGroups([SimpleNamespace(key=str(i)) for i in range(len(where))], kept=True)
+    groups._deal()
+    assert ["".join(item.key for item in load) for load in groups._loads] == loads
+
+
+def test_loads_are_dealt_anew_when_a_worker_comes_or_goes(monkeypatch):
+    class Cluster:
+        threads: ClassVar = {"a": 1, "b": 1}
+
+        def who_has(self):
+            return {"0": ("a",), "1": ("b" if "b" in self.threads else "a",)}
+
+        def nbytes(self, *, summary):
+            return {}
+
+        def nthreads(self):
+            return self.threads
+
+    monkeypatch.setattr("shoal.sources.engines.dask._client", Cluster)
+    groups = DaskGroups([SimpleNamespace(key="0"), SimpleNamespace(key="1")], kept=True)
+    groups._deal()
+    assert len(groups._loads) == 2
+    Cluster.threads = {"a": 1}
+    groups._deal()
+    assert len(groups._loads) == 1
 
 
 # --- What goes wrong.

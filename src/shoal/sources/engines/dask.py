@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial as given
 from functools import reduce as fold
 from typing import Any, TypeVar
 
@@ -29,6 +30,10 @@ T = TypeVar("T")
 
 # Results that one task combines: few enough to be at hand at once, many enough for a flat tree.
 _AT_ONCE = 16
+# Results that are combined here, in place of by another task: each may be some megabytes.
+_HERE = 4
+# Bytes that a task may want at hand at once: a worker may have spilled them.
+_HEAVIEST = 2**29
 # The most groups that rows are dealt out to: tasks grow with their square, at about a millisecond each.
 _MOST_GROUPS = 256
 # Seconds to wait for a scheduler, and for a first worker.
@@ -51,8 +56,9 @@ class DaskGroups(EngineGroups[I]):
     def __init__(self, items: Sequence[Any], *, kept: bool = False) -> None:
         self._items = list(items)
         self._held = kept
-        # Runs of neighbours for one task each; known once workers hold the groups.
-        self._runs = [[item] for item in self._items]
+        # What one task each takes, and of which threads; known once workers hold the groups.
+        self._loads = [[item] for item in self._items]
+        self._threads: dict[str, int] = {}
 
     def lazily(self, function: Callable[[I], J]) -> DaskGroups[J]:
         """Return what a function makes of every group, made again whenever it is asked for."""
@@ -81,16 +87,44 @@ class DaskGroups(EngineGroups[I]):
         """Apply `partial` to every group and combine the results, on the workers up to the last."""
         from dask import compute, delayed
 
-        # Functions are values of their own in the graph: each travels to a worker once.
-        what, how = delayed(partial, traverse=False), delayed(combine, traverse=False)
-        found: list[Any] = [delayed(_reduced)(what, how, *run) for run in self._runs]
-        while len(found) > 1:
-            found = [delayed(_folded)(how, found[i : i + _AT_ONCE]) for i in range(0, len(found), _AT_ONCE)]
         with _told:
-            result: T = compute(*found)[0]
-            if self._held and len(self._runs) == len(self._items):
-                self._runs = _neighbours(self._items)
-        return result
+            if self._held and self._threads:
+                self._deal()
+            how = delayed(combine, traverse=False)
+            if self._threads:
+                # A question lies in each of the few tasks: as a value of its own it would go from one worker
+                # to the others first, while they wait.
+                found: list[Any] = [delayed(given(_reduced, partial, combine))(*load) for load in self._loads]
+            else:
+                what = delayed(partial, traverse=False)
+                found = [delayed(_reduced)(what, how, *load) for load in self._loads]
+            while len(found) > _HERE:
+                parts = (found[i : i + _AT_ONCE] for i in range(0, len(found), _AT_ONCE))
+                found = [delayed(_folded)(how, part) for part in parts]
+            results: Sequence[T] = compute(*found)
+            if self._held and not self._threads:
+                self._deal()
+        return fold(combine, results)
+
+    def _deal(self) -> None:
+        """Give each thread of the workers one task, with groups that its worker holds; more for large groups.
+
+        A task costs milliseconds of the scheduler, and what comes of it travels; workers wait for both. Where
+        one comes or goes, loads are dealt anew: what is found is the same, but each should lie in one place.
+        """
+        client = _client()
+        if client is None or (threads := client.nthreads()) == self._threads:
+            return
+        where, sizes = client.who_has(), client.nbytes(summary=False)
+        held: dict[str, list[Any]] = {}
+        for item in self._items:
+            held.setdefault((*where.get(item.key, ()), "")[0], []).append(item)
+        self._loads, self._threads = [], threads
+        for place, items in held.items():
+            at_once = threads.get(place, len(items))
+            rounds = -(-sum(sizes.get(item.key, 0) for item in items) // (at_once * _HEAVIEST))
+            n = min(at_once * max(rounds, 1), len(items))
+            self._loads += [items[len(items) * i // n : len(items) * (i + 1) // n] for i in range(n)]
 
     def _kept(self) -> DaskGroups[I]:
         from dask import persist
@@ -105,28 +139,6 @@ def _call(function: Callable[..., T], *given: Any) -> T:
 
 def _reduced(function: Callable[[I], T], combine: Callable[[T, T], T], *items: I) -> T:
     return fold(combine, map(function, items))
-
-
-def _neighbours(items: Sequence[Any]) -> list[list[Any]]:
-    """Cut groups, in their order, into runs that one worker holds and one of its threads takes at once.
-
-    A task costs milliseconds of the scheduler, which workers wait for; a run costs them once. Where a worker
-    dies, its runs are made elsewhere: what is found is the same.
-    """
-    client = _client()
-    if client is None:
-        return [[item] for item in items]
-    where = {key: tuple(workers) for key, workers in client.who_has().items()}
-    places = [where.get(item.key, ())[:1] for item in items]
-    threads = client.nthreads()
-    runs: list[list[Any]] = []
-    for i, (item, place) in enumerate(zip(items, places, strict=True)):
-        most = -(-places.count(place) // threads.get(place[0], 1)) if place else 1
-        if i and place and place == places[i - 1] and len(runs[-1]) < most:
-            runs[-1].append(item)
-        else:
-            runs.append([item])
-    return runs
 
 
 def _client() -> Any:
