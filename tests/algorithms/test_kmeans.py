@@ -38,7 +38,7 @@ def ratio(X, found, centres):
 
 
 ROUTES = {
-    "one mean": (50, 4, 5, 0.05, 0.0),
+    "one mean": (50, 14, 5, 0.05, 0.0),
     "look": (5000, 2, 4, 0.3, 0.0),
     "tree": (20_000, 8, 5, 0.3, 0.0),
     "cuts": (20_000, 101, 4, 2.0, 0.0),
@@ -87,6 +87,44 @@ def test_cells_of_a_look_are_boxes_in_scaled_units(behind_gate):
     assert points.places * scale == pytest.approx(cells.boxes.middles)
     assert np.sqrt(12 * points.variances) * scale == pytest.approx(cells.boxes.widths)
     assert points.weights.sum() == pytest.approx(points.total) == pytest.approx(8000, rel=0.02)
+
+
+def test_rows_in_a_speck_of_many_columns_get_a_look_and_not_a_tree_that_is_lost(behind_gate):
+    wide, places = groups(8000, 8, 6, spread=0.1)
+    for width, note in ((0.5, False), (0.02, True)):
+        X, centres = (table * width + 0.85 * (1 - width) for table in (wide, places))
+        curator = behind_gate(X, epsilon=1.0)
+        found = KMeansAlgorithm(6, n_starts=4).run(curator)
+        assert any("in a speck of the domain" in said for said in curator.transcript.notes) == note
+        spent = sum((charge.amount for charge in curator.transcript.charges), Fraction(0))
+        assert curator.budget.amount * Fraction(98, 100) < spent <= curator.budget.amount
+        again = KMeansAlgorithm(6, n_starts=4).run(ReplayCurator(curator.transcript))
+        assert np.array_equal(again.centres, found.centres)
+    assert ratio(X, found.centres, centres) < 1.5
+
+
+def test_groups_that_are_too_small_to_stand_out_are_found_together():
+    rng = np.random.default_rng(3)
+    places = rng.uniform(-0.8, 0.8, (8, 2))
+    sizes = [3000, 2700, 1800, 110, 110, 110, 110, 110]
+    X = np.concatenate([rng.normal(place, 0.03, (n, 2)) for place, n in zip(places, sizes, strict=True)])
+    costs = [
+        ratio(X, KMeans(8, epsilon=0.1, bounds=(-1, 1), random_state=seed).fit(X).cluster_centers_, places)
+        for seed in range(6)
+    ]
+    # Thresholds leave most of the five out, each at a price of several times this.
+    assert np.median(costs) < 4
+
+
+@pytest.mark.filterwarnings("ignore::shoal.errors.ShoalWarning")
+@pytest.mark.parametrize(("n", "d"), [(200, 4), (200, 2), (500, 8)])
+def test_a_small_table_around_the_middle_costs_no_more_than_its_mean(n, d):
+    X = np.random.default_rng(0).normal(0, 0.2, (n, d))
+    costs = [
+        ratio(X, KMeans(4, epsilon=0.1, bounds=(-1, 1), random_state=seed).fit(X).cluster_centers_, X.mean(0))
+        for seed in range(4)
+    ]
+    assert np.mean(costs) < 1.05
 
 
 def test_the_route_depends_on_public_values_only(behind_gate):

@@ -8,8 +8,10 @@ from click.testing import CliRunner
 from sklearn.cluster import KMeans as PlainKMeans
 
 from shoal import DPLloyd, EvenGroups, GridSynopsis, KMeans, PrivateScaler, explain, plan
+from shoal.bench.flagship.tables import rows_of
 from shoal.cli import main
 from shoal.errors import InvalidInput
+from shoal.estimators import shapes
 
 NAMES, BOUNDS = ["x", "y"], (0, 10)
 
@@ -84,3 +86,12 @@ def test_the_command_line_names_the_shape(release, tmp_path):
 def test_a_plan_takes_a_release_with_a_look(release):
     found = plan(DPLloyd(3, epsilon=1.0), release, error=0.5, runs=1)
     assert found.errors[-1] < found.errors[0]
+
+
+def test_no_fit_is_foretold_to_be_better_than_the_best(monkeypatch):
+    monkeypatch.setattr(shapes, "_STARTS", 1)
+    X, k = rows_of("unequal2")
+    model = KMeans(k, epsilon=1.0, bounds=(-1, 1), random_state=0)
+    # Few starts of plain k-means leave some of the small groups out, which the look of the release has.
+    told = explain(model, NAMES, rows=len(X), like=model.fit(X).release_)
+    assert told.excess >= 0

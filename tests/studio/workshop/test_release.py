@@ -200,7 +200,7 @@ ZONE = {
 }
 
 
-@pytest.mark.skipif("zones" not in KMeans._get_param_names(), reason="no estimator knows zones")
+@pytest.mark.skipif("zones" not in KMeans._parameter_names(), reason="no estimator knows zones")
 @pytest.mark.filterwarnings("ignore::shoal.errors.MostlyNoise")  # of 300 rows at 0.25: now and then
 def test_zones_are_released_with_levels_of_their_own(study, at_once, tmp_path, monkeypatch, capsys):
     study.declare(zones=ZONE)

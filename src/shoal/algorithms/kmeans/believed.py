@@ -1,7 +1,8 @@
 """What a look shows once noise is taken for what it is: groups, and where their rows lie. All of it is free.
 
 Boxes that stand out, alone or together, say where groups may be; a mixture of bells is fitted to all counts
-from there, bells that do not pay for themselves go, and what the bells leave unexplained gets new ones.
+from there, bells that do not pay for themselves go, and what the bells leave unexplained gets new ones. What
+is still unexplained near rows is weighed by how many rows it is expected to be (`unexplained.py`).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from shoal.postprocess.bells import WIDTHS, bell_sums, laplace_sum_limit
 from shoal.postprocess.choose_k import CostCurve, cost_curve
 from shoal.postprocess.mixture import Bells, Denoised, fit_bells
 from shoal.postprocess.nearest import group_sums, nearest_centre
+from shoal.postprocess.unexplained import chance_of_the_middle, unexplained_rows
 from shoal.postprocess.weighted_kmeans import WeightedClustering, weighted_kmeans
 
 # Boxes of noise taken for rows, expected over a whole look, where they would be far from all rows.
@@ -139,19 +141,74 @@ def believed(seen: Look, n_clusters: int, rng: np.random.Generator, at_least: in
     real = _chance_of_rows(denoised.gains, nats, n_clusters)
     _, surely = fit_bells(boxes, replace(bells, rows=bells.rows * real), 0, narrowest, sure)
     trusted = np.where(sure, 1.0, surely.expected / np.maximum(denoised.expected, 1e-12))
-    weights = denoised.counts * np.clip(trusted, 0.0, 1.0)
+    explained = denoised.counts * np.clip(trusted, 0.0, 1.0)
+    more = _unexplained(seen, explained, denoised.trust)
+    weights = explained + more
     held = weights > 0
     if not held.any():
         return _as_counted(seen, kept, middles, bells)
-    inside = np.minimum(boxes.widths**2 / 12, (bells.spreads**2).max(axis=0))
-    return Believed(
-        places=denoised.places[held],
+    inside = boxes.widths**2 / 12
+    if len(bells.rows):
+        inside = np.minimum(inside, (bells.spreads**2).max(axis=0))
+    loose = (more / np.maximum(weights, 1e-12))[:, np.newaxis]
+    trust = np.maximum(denoised.trust, more / np.maximum(boxes.counts, np.sqrt(boxes.variances)))
+    found = Believed(
+        places=(denoised.places + loose * (boxes.middles - denoised.places))[held],
         weights=weights[held],
         variances=inside[held],
-        noise=(boxes.variances * denoised.trust**2)[held],
+        noise=(boxes.variances * trust**2)[held],
         counted=boxes.variances[held],
         bells=bells,
     )
+    return _or_in_the_middle(seen, found)
+
+
+def _or_in_the_middle(seen: Look, found: Believed) -> Believed:
+    """Add the middle of the domain as a place of rows, as far as these may all lie around it."""
+    boxes = seen.boxes
+    touching = np.asarray(((boxes.lower <= 0) & (boxes.upper >= 0)).all(axis=1))
+    volumes, total = boxes.widths.prod(axis=1), max(seen.total, 1.0)
+    chance = chance_of_the_middle(boxes.counts, boxes.variances, volumes, touching, total, seen.total_sd)
+    if chance < _FALSE_ALARMS:
+        return found
+    noise = boxes.variances[touching].sum()
+    return replace(
+        found,
+        places=np.vstack([found.places, np.zeros((1, boxes.lower.shape[1]))]),
+        weights=np.append((1 - chance) * found.weights, chance * total),
+        variances=np.vstack([found.variances, (boxes.widths[touching] ** 2 / 12).mean(axis=0)]),
+        noise=np.append((1 - chance) ** 2 * found.noise, chance**2 * noise),
+        counted=np.append(found.counted, noise),
+    )
+
+
+def _unexplained(seen: Look, explained: Array, trust: Array) -> Array:
+    """Return the rows that boxes near explained ones should have besides; far ones must stand out."""
+    boxes = seen.boxes
+    total, all_explained = max(seen.total, 1.0), float(explained.sum())
+    near = _near(boxes.middles, explained, explained > 0)
+    rows = np.zeros(len(explained))
+    if near.sum() > 1:
+        sd = math.sqrt(seen.total_sd**2 + float((boxes.variances * trust**2).sum()) + 1.0)
+        rows[near], _ = unexplained_rows(
+            (boxes.counts - explained)[near],
+            boxes.variances[near],
+            boxes.widths[near].prod(axis=1),
+            total - all_explained,
+            sd,
+            total,
+        )
+    return rows
+
+
+def _near(middles: Array, weights: Array, some: Booleans) -> Booleans:
+    """Return the boxes within the standard deviation of some that hold rows; all, if none does."""
+    if not some.any():
+        return np.ones(len(middles), bool)
+    held, places = weights[some], middles[some]
+    mean = (held[:, np.newaxis] * places).sum(axis=0) / held.sum()
+    spread = math.sqrt((held * ((places - mean) ** 2).sum(axis=1)).sum() / held.sum())
+    return np.asarray(cKDTree(places).query(middles)[0] <= _NEAR * spread)
 
 
 def _as_counted(seen: Look, kept: Booleans, middles: Array, bells: Bells) -> Believed:
@@ -205,10 +262,7 @@ def standing_out(seen: Look) -> tuple[Booleans, Booleans]:
     alone = boxes.counts > laplace_sum_limit(np.ones(n), nats) * np.sqrt(boxes.variances)
     near = everywhere
     if boxes.counts[sure].sum() >= _ENOUGH * total:
-        middles, weights = boxes.middles, np.maximum(boxes.counts[sure], 0.0)
-        mean = (weights[:, np.newaxis] * middles[sure]).sum(axis=0) / weights.sum()
-        spread = math.sqrt((weights * ((middles[sure] - mean) ** 2).sum(axis=1)).sum() / weights.sum())
-        near = cKDTree(middles[sure]).query(middles)[0] <= _NEAR * spread
+        near = _near(boxes.middles, np.maximum(boxes.counts, 0.0), sure)
     universal = math.log(max(int(near.sum()), 2))
     for multiple in _THRESHOLDS:
         laplace, normal = multiple * universal / math.sqrt(2), math.sqrt(2 * multiple * universal)

@@ -110,18 +110,23 @@ def find(
     return Found(result, seen, shown, curve, n_iter, f"{about}: then the rows of groups were followed")
 
 
-def from_look(shown: Believed, centres: Array, column_scale: Array) -> RoundResult:
-    """Return centres as the look alone gives them, with the errors that its noise gives them."""
+def from_look(shown: Believed, centres: Array, column_scale: Array, least_sds: float = 1.0) -> RoundResult:
+    """Return centres as the look alone gives them, with the errors that its noise gives them.
+
+    Nothing is known of a centre without rows, and nothing is stated of one that has fewer than `least_sds`
+    standard deviations of their noise.
+    """
     scale = np.where(column_scale > 0, column_scale, 1.0)
     stated = replace(shown, noise=shown.counted)
     sizes, noise = stated.sizes(centres)
     # Of the group that a row is in: a median would be that of groups that hardly have any.
     size_sd = math.sqrt(float((sizes * noise).sum() / max(float(sizes.sum()), 1e-9)))
-    # Nothing is known of a centre without rows.
-    held = (sizes > 0)[:, np.newaxis]
-    variances = np.where(held, centre_noise(stated, centres) / scale**2, np.inf)
+    held, told = (sizes > 0)[:, np.newaxis], (sizes > least_sds * np.sqrt(noise))[:, np.newaxis]
+    variances = np.where(told, centre_noise(stated, centres) / scale**2, np.inf)
     left = np.where(held, centre_noise(shown, centres) / scale**2, np.inf)
-    return RoundResult(centres / scale, sizes, variances, left, size_sd, CAUTIOUS_RADIUS * size_sd)
+    # Where a size is little but noise its centre may be anywhere.
+    radius = max(CAUTIOUS_RADIUS, min(1.0, size_sd * len(centres) / max(float(sizes.sum()), 1.0)))
+    return RoundResult(centres / scale, sizes, variances, left, size_sd, radius * size_sd)
 
 
 def centre_noise(shown: Believed, centres: Array) -> Array:
@@ -136,7 +141,7 @@ def centre_noise(shown: Believed, centres: Array) -> Array:
 def _round(curator: Curator, shown: Believed, centres: Array, rows: RowCount, share: Fraction) -> RoundResult:
     """Follow the rows of every centre; one that has too few to tell stays where the look put it."""
     scale = np.where(curator.domain.column_scale > 0, curator.domain.column_scale, 1.0)
-    known = from_look(shown, centres, scale)
+    known = from_look(shown, centres, scale, least_sds=0.0)
     result = centre_round(
         curator,
         known.centres,

@@ -17,7 +17,7 @@ from shoal.accounting import Pure
 from shoal.algorithms.kmeans.boxes import Boxes, tree_points
 from shoal.algorithms.kmeans.few_columns import find
 from shoal.algorithms.kmeans.look import CountNoise, look
-from shoal.algorithms.kmeans.middle import find_middle, middle_share, shrunken_mean
+from shoal.algorithms.kmeans.middle import Middle, find_middle, middle_share, shrunken_mean
 from shoal.algorithms.kmeans.tree import FOR_TREE, predicted_noise, refine, to_clustering
 from shoal.algorithms.lsh_tree.lsh_tree import lsh_start
 from shoal.algorithms.shared.clustering import Clustering, RowCount, count_rows
@@ -34,8 +34,6 @@ Route: TypeAlias = Literal["one mean", "look", "tree", "cuts", "swaps"]
 _LOOK_COLUMNS = 6
 # In more than this many, budgets with delta pay for many rounds: swaps.
 CUT_COLUMNS = 15
-# Noise of a centre, in radii, were all groups alike, above which a look cannot tell groups apart.
-_ONE_MEAN_LOOK = 2.0
 # Noise of the mean of all rows, in half widths of the domain: above the first nothing else is as good, in
 # more columns; below the second it is worth finding before a tree.
 _ONE_MEAN, _AIMED = 0.08, 0.035
@@ -45,7 +43,7 @@ _BOXES_SAVE, _BLURRED = 0.065, 0.15
 # this share: they find the mean of every leaf as well.
 _TREE_COLUMNS, _CUTS, _FOR_CUTS = 100, 0.05, Fraction(2, 5)
 # Below this many rows x epsilon of an even group (see look.py) a tree hardly parts groups: each halving costs
-# it 17 of them. In up to so many columns, which it can halve once each, a look does, for this share.
+# it 17 of them. In up to 12 columns, which it can halve once each, a look does, for this share.
 _UNPARTED, _HALVED_COLUMNS, _FOR_LOOK = 200.0, 12, Fraction(2, 5)
 # How far rows lie from the mean of a leaf, in half widths, before the first round finds it.
 _LEAF_SPREAD = 0.01
@@ -108,11 +106,7 @@ class KMeans:
             case "swaps":
                 return SwapLloyd(k, start="lsh-tree").run(curator, rest)
             case "tree":
-                points, rest = self._grown(curator, rows, rest)
-                if not self._boxes_tell(curator, points, k, rows, rest):
-                    return one_mean(curator, k, rows, rest)
-        k, curve = self._groups(curator, points)
-        return replace(refine(curator, points, k, rows, rest, self.n_starts), curve=curve)
+                return self._by_tree(curator, k, rows, rest)
 
     def route(self, curator: Curator, rows: RowCount, rest: Fraction) -> tuple[Route, str]:
         """Choose from public and released values, and say why.
@@ -133,9 +127,13 @@ class KMeans:
         about = f"{d} columns, {groups}, noise of a centre about {noise:.2g} of its radius"
         nothing = f"{about}: no groups could be told from noise"
         if d <= _LOOK_COLUMNS:
-            return ("one mean", nothing) if noise > _ONE_MEAN_LOOK else ("look", about)
+            return "look", about
         if mean_noise(curator, rows, rest) > _ONE_MEAN:
-            return "one mean", nothing
+            return (
+                ("look", f"{about}: too few rows for a tree")
+                if d <= _HALVED_COLUMNS
+                else ("one mean", nothing)
+            )
         if curator.budget.currency == "rho" and d > CUT_COLUMNS:
             return "swaps", f"{about}: Gaussian noise makes many rounds cheap"
         if d <= _TREE_COLUMNS:
@@ -156,6 +154,18 @@ class KMeans:
         shown = found.shown(curator.domain.column_scale, rows.estimate)
         return replace(clustering, curve=found.curve, shown=shown)
 
+    def _by_tree(self, curator: Curator, k: int, rows: RowCount, rest: Fraction) -> Clustering:
+        """Find groups by boxes, aimed by the mean of all rows where that can be told."""
+        middle, rest = self._middle(curator, rows, rest)
+        if middle is not None and middle.narrow and curator.domain.n_columns <= _HALVED_COLUMNS:
+            curator.note("rows lie in a speck of the domain: a look, in place of a tree that would be lost")
+            return self._by_look(curator, rows, rest)
+        points, rest = self._grown(curator, middle, rows, rest)
+        if not self._boxes_tell(curator, points, k, rows, rest):
+            return one_mean(curator, k, rows, rest)
+        k, curve = self._groups(curator, points)
+        return replace(refine(curator, points, k, rows, rest, self.n_starts), curve=curve)
+
     def _groups(self, curator: Curator, points: Boxes) -> tuple[int, CostCurve | None]:
         """Return how many groups were asked for, or as many as released boxes show."""
         if self.n_clusters != "auto":
@@ -164,12 +174,18 @@ class KMeans:
         curator.note(curve.why)
         return curve.chosen, curve
 
-    def _grown(self, curator: Curator, rows: RowCount, rest: Fraction) -> tuple[Boxes, Fraction]:
-        """Find boxes, aimed by the mean of all rows where that can be told; return what is left as well."""
-        noise, middle = mean_noise(curator, rows, rest), None
-        if noise < _AIMED:
-            share = middle_share(noise, rows.estimate * curator.effective_epsilon(share=rest))
-            middle, rest = find_middle(curator, rows, rest * share), rest * (1 - share)
+    def _middle(self, curator: Curator, rows: RowCount, rest: Fraction) -> tuple[Middle | None, Fraction]:
+        """Find the mean of all rows, where it can be told; return what is left as well."""
+        noise = mean_noise(curator, rows, rest)
+        if noise >= _AIMED:
+            return None, rest
+        share = middle_share(noise, rows.estimate * curator.effective_epsilon(share=rest))
+        return find_middle(curator, rows, rest * share), rest * (1 - share)
+
+    def _grown(
+        self, curator: Curator, middle: Middle | None, rows: RowCount, rest: Fraction
+    ) -> tuple[Boxes, Fraction]:
+        """Find boxes; return what is left as well."""
         off = middle is not None and middle.off
         if not off and self.n_clusters != "auto" and _unparted(curator, self.n_clusters, rows, rest):
             seen = look(curator, rows, self.n_clusters, rest * _FOR_LOOK)

@@ -285,7 +285,9 @@ class TreeRecord:
     def cell_levels(self, boxes: Frontier, n_rows: float, n_clusters: int) -> Integers:
         """Return how many levels below a box its cells lie, if all that is left is spent on them."""
         d = self.n_columns
-        rows = np.where(boxes.levels > 0, np.maximum(boxes.rows, boxes.sd), boxes.rows)
+        # What noise may hide counts as rows, of a whole table that is too small to be counted too.
+        rows = np.maximum(boxes.rows, boxes.sd)
+        n_rows = max(n_rows, float(rows.max(initial=0.0)))
         fine = np.maximum(rows * self.noise.rate(boxes.left) / _GRAIN, 1.0) ** (2 * d / (2 + d))
         least = _LEAST_CELLS if d <= FEW_COLUMNS else _LEAST_CELLS_MORE
         most = np.maximum(_CELLS_PER_GROUP * n_clusters * rows / n_rows, least)

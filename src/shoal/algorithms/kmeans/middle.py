@@ -22,6 +22,8 @@ _BALL = 1.1
 # Standard deviation of what lies evenly in the domain, in half widths. Rows that lie within the second of the
 # mean, or whose mean lies further than the last from the middle, in a typical column, do not fill the domain.
 _EVEN, _WITHIN, _FROM_MIDDLE = 1 / math.sqrt(3), 0.4, 0.25
+# Rows that lie within this of the mean are four halvings of every column away: a tree is lost on the way.
+_FAR_BELOW = 0.075
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,11 +36,14 @@ class Middle:
         In half widths of the domain; the second is the same for all columns in the units of distance.
     off : bool
         Whether rows lie in a part of the domain only, so that middles of boxes are not where they are.
+    narrow : bool
+        Whether that part is so small that a tree would be lost on the way to it.
     """
 
     mean: Array
     sd: Array
     off: bool
+    narrow: bool
 
 
 def shrunken_mean(curator: Curator, rows: RowCount, share: Fraction) -> tuple[NoisySums, Array]:
@@ -129,4 +134,4 @@ def find_middle(curator: Curator, rows: RowCount, share: Fraction) -> Middle:
         sd *= distance_within(shells, rows.estimate, "ball", d) / math.sqrt(d) / _BALL
     away = math.sqrt(float(((mean * scale) ** 2).mean()))
     off = sd < _WITHIN / _EVEN * even or away > _FROM_MIDDLE / _EVEN * even
-    return Middle(mean[0], sd / scale, off)
+    return Middle(mean[0], sd / scale, off, sd < _FAR_BELOW / _EVEN * even)
