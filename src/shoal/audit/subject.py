@@ -152,7 +152,7 @@ class Subject:
         # What is there as published may be tried as well: that it is caught shows that the audit works.
         row = {**parameters_of(self.name), "allow_unproven": claims_only(self.name)}
         wanted = {**pair.parameters(self.epsilon), "delta": delta, **row, **self.parameters, **more}
-        model = cls(**{key: value for key, value in wanted.items() if key in cls._get_param_names()})
+        model = cls(**{key: value for key, value in wanted.items() if key in cls._parameter_names()})
         if getattr(model, "max_iter", None) == "auto" and not _takes_auto(model):
             model.set_params(max_iter=SMALL["max_iter"])
         return model

@@ -250,7 +250,7 @@ def cases_for(
 ) -> list[Canary]:
     """Return the canaries that an algorithm is to be told apart on: the named, the relevant, or every one."""
     wanted = canaries or (tuple(CANARIES) if every else relevant(name))
-    knows = set(estimator_of(name)._get_param_names())
+    knows = set(estimator_of(name)._parameter_names())
     return [pair for which in wanted if knows.issuperset((pair := canary(which, epsilon)).needs)]
 
 
