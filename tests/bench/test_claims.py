@@ -37,7 +37,10 @@ def test_better_counts_cells(results):
 def test_better_compares_means_over_runs(made_up):
     runs = [made_up("a", run=i, nicv=v) for i, v in enumerate((1.0, 9.0))]
     runs += [made_up("b", run=i, nicv=4.0) for i in range(2)]
-    assert better("b", "a")(Results(runs)).outcome == "holds"
+    told = better("b", "a")(Results(runs))
+    assert told.outcome == "in part"
+    assert told.why.endswith("undecided in 1); too close to tell in most cells")
+    assert better("a", "b")(Results(runs)).outcome == "does not hold"
 
 
 def several(made_up, **values):
@@ -56,7 +59,7 @@ def test_standard_errors_are_told(made_up):
     why = better("a", "b")(runs).why
     assert "surely lower in 1, surely higher in 0, undecided in 1)" in why
     assert "surely lower in 0, surely higher in 1, undecided in 1)" in better("b", "a")(runs).why
-    assert "b in 1 of 2 cells, above in 0" in order(("a", "b"))(runs).why
+    assert "a 1.41 (surely below the next in 1 of 2 cells, above in 0), b" in order(("a", "b"))(runs).why
 
 
 def test_no_worse_needs_to_be_sure(made_up):
@@ -108,6 +111,48 @@ def test_steeper_uses_means_of_cells(made_up):
     ]
     assert steeper(("a", "k"), ("a", "columns"))(Results(runs)).outcome == "holds"
     assert steeper(("a", "columns"), ("a", "k"))(Results(runs)).outcome == "does not hold"
+
+
+def test_steeper_is_undecided_where_runs_scatter(made_up):
+    def grown(spread):
+        return Results(
+            made_up(m, series=f"{k}", run=i, k=k, excess=k**power * (1 + spread * (-1) ** i))
+            for m, power in (("a", 1.1), ("b", 1.0))
+            for k in (2, 4, 8)
+            for i in range(10)
+        )
+
+    steep = steeper(("a", "k"), ("b", "k"))
+    assert steep(grown(0.01)).outcome == "holds"
+    assert "exponent of a in k 1.1, of b in k 1 (their difference" in steep(grown(0.01)).why
+    assert steep(grown(0.9)).outcome == "in part"
+    assert steeper(("b", "k"), ("a", "k"))(grown(0.01)).outcome == "does not hold"
+
+
+def test_steeper_in_absolute_terms_holds_others_fixed(made_up):
+    grow = {"a": lambda d, k: 100.0 + 3 * k + 50 * d, "b": lambda d, k: 1.0 + 2 * k}
+    runs = Results(
+        made_up(m, series=f"{d} {k}", run=i, k=k, columns=d, excess=f(d, k))
+        for m, f in grow.items()
+        for d, k in ((2, 2), (2, 4), (4, 4), (8, 4), (8, 8))  # not balanced
+        for i in range(3)
+    )
+    assert steeper(("a", "k"), ("b", "k"))(runs).outcome == "does not hold"
+    verdict = steeper(("a", "k"), ("b", "k"), absolute=True)(runs)
+    assert verdict.outcome == "holds"
+    assert verdict.why.startswith("slope of a in k 3, of b in k 2 ")
+
+
+def test_steeper_looks_only_where_both_were_run(made_up):
+    curves = {"a": lambda k: k**1.2 if k < 8 else 1.0, "b": lambda k: float(k)}
+    runs = [
+        made_up(m, series=f"{k}", run=i, k=k, excess=f(k))
+        for m, f in curves.items()
+        for k in (2, 4, 8)
+        for i in range(3)
+        if (m, k) != ("b", 8)
+    ]
+    assert steeper(("a", "k"), ("b", "k"))(Results(runs)).outcome == "holds"
 
 
 def test_gain(made_up):
@@ -165,6 +210,14 @@ def test_an_order_holds_in_part(results):
     verdict = order(("a", "b", "c"))(three)
     assert verdict.outcome == "in part"
     assert verdict.why.endswith("as claimed: a before b")
+
+
+def test_an_order_does_not_hold_where_a_fifth_is_surely_the_other_way(made_up):
+    low, high = (1.0, 1.1, 0.9), (2.0, 2.1, 1.9)
+    apart = {float(x): (low, high) for x in range(1, 4)} | {9.0: (high, low)}
+    runs = several(made_up, a={x: p[0] for x, p in apart.items()}, b={x: p[1] for x, p in apart.items()})
+    assert order(("a", "b"))(runs).outcome == "does not hold"
+    assert order(("a", "b"))(Results(r for r in runs if r["x"] < 9)).outcome == "holds"
 
 
 def test_noise_is_told_from_the_rest_of_an_error(made_up):

@@ -104,6 +104,25 @@ def test_unknown_experiments_get_the_near_ones():
         lookup("su-figure1")
 
 
+def test_values_may_be_chosen_and_are_the_same_runs(tiny):
+    methods = tiny.methods[:2]
+    chosen = [case.id for case in tiny.at((4.0, 7.0)).cases(methods)]
+    assert chosen == [case.id for case in tiny.cases(methods) if case.epsilon == 4.0]
+    with pytest.raises(InvalidInput, match=r"tiny is not run at any of these; its epsilon are 0\.5, 4"):
+        tiny.at((7.0,))
+
+
+def test_methods_may_be_chosen_and_are_the_same_runs(tiny):
+    chosen = tiny.of(("DPLloyd, Laplace", "nobody"))
+    assert [method.label for method in chosen.methods] == ["DPLloyd, Laplace"]
+    wanted = [case.id for case in tiny.cases(tiny.methods[:2]) if case.method == tiny.methods[1]]
+    assert [case.id for case in chosen.cases(chosen.methods)] == wanted
+    with pytest.raises(
+        InvalidInput, match="tiny has none of these methods; it has DPLloyd; DPLloyd, Laplace"
+    ):
+        tiny.of(("nobody",))
+
+
 def test_fewer_runs_are_the_first_of_all(tiny):
     often = replace(tiny, runs=3, methods=(tiny.methods[0], replace(tiny.methods[1], runs=5)))
     some = often.with_runs(2)

@@ -31,6 +31,8 @@ def test_sizes_are_judged():
     assert with_logarithm("a")(Results(runs[:2])).outcome == "not run"
     flat = [record("a", x, points=y) for x, y in ((0.1, 10), (1.0, 30), (10.0, 11))]
     assert with_logarithm("a")(Results(flat)).outcome == "does not hold"
+    same = with_logarithm("a")(Results(run | {"points": 9.0} for run in runs))
+    assert (same.outcome, same.why) == ("does not hold", "9 points at every epsilon")
     one, other = record("a", 1, points=40, negative=0.0), record("b", 1, points=1000, negative=0.4)
     assert fewer("a", "b", 20, 40)(Results([one, other])).outcome == "holds"
     assert fewer("b", "a", 20, 40)(Results([one, other])).outcome == "does not hold"

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from shoal.bench.chapters import not_run, table
+from shoal.bench.chapters import not_run, section, table
 from shoal.bench.claims import Claim, Verdict, better
 from shoal.bench.experiment import Data, Sweep
 from shoal.bench.experiments import EXPERIMENTS
@@ -17,7 +17,7 @@ from shoal.bench.results import Results
 from shoal.bench.style import look
 from shoal.bench.verdicts import judged, sentence
 from shoal.errors import InvalidInput
-from shoal.reporting.document import Bullets, Heading, Table, markdown, page
+from shoal.reporting.document import Bullets, Heading, Table, Text, markdown, page
 
 
 def runs(made_up, method, means, spread=0.1, **facts):
@@ -140,7 +140,9 @@ def test_failed_runs_damage_and_open_claims_are_shown(tiny, tmp_path, made_up):
     text = (tmp_path / "out" / "report.md").read_text()
     assert "1 runs failed" in text
     assert "Boom: it broke" in text
-    assert "| the moon is round | not run | no results of telescope |  | `shoal bench run tiny` |" in text
+    assert (
+        "| the moon is round | not run | no results of telescope |  | `shoal bench run tiny`, 0.1 h |" in text
+    )
     assert "[All claims](#all-claims)" in text
     assert "## All claims" in text
     assert "tiny.jsonl.damaged" in complaints[0]
@@ -194,11 +196,37 @@ def test_what_is_left_to_run_is_told_with_its_hours(tiny, made_up):
     assert not list(not_run([whole], {"tiny": Results([made_up("DPLloyd", run=i) for i in range(wanted)])}))
 
 
+def test_a_section_says_where_less_was_run_than_the_experiment_has(tiny, made_up):
+    def told(**facts):
+        found = Results(made_up("DPLloyd", run=run, nicv=1.0, **facts) for run in range(3))
+        return next(block.text for block in section(tiny, found, ()) if isinstance(block, Text))
+
+    assert "So far 1 of 2 tables. Not run yet at epsilon = 0.5." in told(series="iris", x=4.0)
+    both = [made_up("DPLloyd", series=d.label, x=x, nicv=1.0) for d in tiny.data for x in (0.5, 4.0)]
+    whole = [block.text for block in section(tiny, Results(both), ()) if isinstance(block, Text)]
+    assert "So far" not in whole[0]
+    assert "Not run" not in whole[0]
+    assert "Some methods" not in whole[0]
+    fewer = Results([*both, made_up("KMeans", series="iris", x=4.0, nicv=1.0)])
+    said = next(block.text for block in section(tiny, fewer, ()) if isinstance(block, Text))
+    assert "Some methods so far on 1." in said
+
+
 def test_medians_stand_beside_means_where_runs_scatter(made_up):
     steady = Results([made_up("a", run=i, nicv=v) for i, v in enumerate((1.0, 1.1, 0.9))])
     wild = Results([made_up("a", run=i, nicv=v) for i, v in enumerate((1.0, 1.1, 90.0))])
     assert str(steady.summary("nicv")) == "1 ± 0.1"
     assert str(wild.summary("nicv")).endswith(", median 1.1")
+
+
+def test_a_million_rows_are_not_taken_for_no_noise(tiny, made_up):
+    def names(over, values):
+        found = Results(runs(made_up, "KMeans", dict.fromkeys(values, 1.0)))
+        [ax] = curves(replace(tiny, sweep=Sweep(over, values)), found, "nicv").axes
+        return [text.get_text() for text in ax.get_xticklabels()]
+
+    assert names("n", (1e4, 1e6, 1e8)) == ["10,000", "1,000,000", "100,000,000"]
+    assert names("epsilon", (0.1, 1.0, 1e6)) == ["0.1", "1", "no noise"]
 
 
 def test_no_panel_has_more_than_eight_lines(tiny, made_up):
@@ -225,8 +253,10 @@ def test_a_sentence_counts_verdicts_and_leaves_our_own_claims_out(tiny, made_up)
         [made_up(m, run=i, nicv=v) for i in range(3) for m, v in (("DPLloyd", 2.0), ("KMeans", 1.0))]
     )
     told = sentence("Some et al. 2001", judged([paper], {"tiny": found}), {"tiny": found})
-    assert told.startswith("**Some et al. 2001**: of 2 claims 1 hold, 1 do not hold; KMeans costs 0.50 times")
-    assert told.endswith("best itself in 1 of 1.")
+    assert told.startswith(
+        "**Some et al. 2001**: 1 of 2 claims hold, 1 not. In its figures KMeans costs 0.50"
+    )
+    assert told.endswith("less than all of them in 1 of 1 comparisons.")
 
 
 def test_two_runs_of_each_are_no_verdict(tiny, made_up):

@@ -127,6 +127,36 @@ def test_a_damaged_file_is_said_and_only_the_lost_runs_are_run_again(tiny, tmp_p
     assert [case.id for case in plan(tiny, tmp_path, quick=False).cases] == [case.id for case in cases[-3:]]
 
 
+def test_runs_of_another_experiment_are_taken_over(tiny, tmp_path, console, monkeypatch):
+    monkeypatch.setattr("shoal.bench.runner._as_finished", made_up_runs := Runs())
+    monkeypatch.setattr("shoal.bench.runner.EXPERIMENTS", {"other": None, "tiny": None})
+    tiny = replace(tiny, metrics=("seconds",))  # no references
+    other = replace(tiny, name="other", runs=1)
+    run([other], results=tmp_path, processes=1, console=console)
+    assert run([tiny, replace(tiny, name="same")], results=tmp_path, processes=1, console=console) == 8
+    assert made_up_runs.seen == [case.id for case in [*other.cases(tiny.methods[:2])]] + [
+        case.id for case in tiny.cases(tiny.methods[:2]) if case.run == 1
+    ]
+    own, same = lines(tmp_path / "tiny.jsonl"), lines(tmp_path / "same.jsonl")
+    assert sorted(r["id"] for r in own) == sorted(r["id"] for r in same)
+    assert len(own) == 16
+    assert plan(tiny, tmp_path, quick=False).cases == []
+    # What is begun anew is run anew.
+    assert run([tiny], results=tmp_path, processes=1, fresh=True, console=console) == 16
+
+
+class Runs:
+    """Instead of fits: what would be fitted."""
+
+    def __init__(self):
+        self.seen = []
+
+    def __call__(self, pool, cases, *_):
+        for case in cases:
+            self.seen.append(case.id)
+            yield measuring.describe(case)
+
+
 def test_errors_are_results_and_are_tried_again(tiny, tmp_path):
     broken = replace(tiny, methods=(Method.of("bad", "lloyd", noise="wrong"), *tiny.methods))
     case = next(broken.cases(broken.methods))
@@ -160,10 +190,10 @@ def test_slow_runs_are_stopped_and_not_tried_again_when_quick(tiny, tmp_path, mo
 
 
 def test_references_are_shared_and_made_better(tiny, tmp_path, made_up):
-    def wanted(quick):
+    def wanted(quick, experiment=tiny):
         return [
             c.table
-            for w in references([plan(tiny, tmp_path, quick=quick)], tmp_path, quick=quick)
+            for w in references([plan(experiment, tmp_path, quick=quick)], tmp_path, quick=quick)
             for c in w.cases
         ]
 
@@ -176,6 +206,8 @@ def test_references_are_shared_and_made_better(tiny, tmp_path, made_up):
     (tmp_path / "references.jsonl").write_text(json.dumps(quick) + "\n")
     assert wanted(True) == []
     assert wanted(False) == ["gaussians d=2 k=2 n=400 / 2 groups", "iris / 3 groups"]
+    # An experiment on wide tables is content with fewer.
+    assert wanted(False, replace(tiny, starts=10)) == ["gaussians d=2 k=2 n=400 / 2 groups"]
 
 
 def test_tables_that_cannot_be_had_are_skipped_and_named(tiny, tmp_path, monkeypatch):

@@ -20,7 +20,8 @@ def section(experiment: Experiment, results: Results, figures: Iterable[str]) ->
     runs = {len(cell.where(method=m)) for _, _, cell in results.cells() for m in cell.distinct("method")}
     source = "Our own." if experiment.paper == "ours" else f"{experiment.paper}."
     often = f"{min(runs)} to {max(runs)}" if len(runs) > 1 else f"{max(runs)}"
-    yield Text(f"{source} `{experiment.name}`, {often} runs of each. {experiment.note}".strip())
+    told = f"{source} `{experiment.name}`, {often} runs of each.{_so_far(experiment, results)}"
+    yield Text(f"{told} {experiment.note}".strip())
     if experiment.alone:
         yield Text("Measured on a machine that was shared with other work: read the ratios, not the seconds.")
     yield from pictures(experiment, results, figures)
@@ -28,6 +29,21 @@ def section(experiment: Experiment, results: Results, figures: Iterable[str]) ->
     if results.failed:
         errors = sorted({f"{r['method']}: {r['error']}" for r in results.failed})
         yield Text(f"**{len(results.failed)} runs failed:** " + "; ".join(errors[:4]))
+
+
+def _so_far(experiment: Experiment, results: Results) -> str:
+    """Say where less was run than the experiment has: tables, and values of what is varied."""
+    tables, values = experiment.data, experiment.sweep.values
+    ran = len(results.distinct("series"))
+    missing = sorted(set(map(float, values)) - set(results.distinct("x")))
+    told = f" So far {ran} of {len(tables)} tables." if ran < len(tables) else ""
+    own = (results.where(method=label) for label in results.distinct("method"))
+    fewest = min(len(found.distinct("series")) for found in own)
+    if fewest < ran and not any(method.only for method in methods_of(experiment)):
+        told += f" Some methods so far on {fewest}."
+    if missing:
+        told += f" Not run yet at {experiment.sweep.over} = {', '.join(map(number, missing))}."
+    return told
 
 
 def pictures(experiment: Experiment, results: Results, figures: Iterable[str]) -> Iterator[Picture]:
@@ -41,8 +57,10 @@ def pictures(experiment: Experiment, results: Results, figures: Iterable[str]) -
                 name = f"{experiment.name}-{kind}" + ("" if metric == experiment.metrics[0] else f"-{metric}")
                 caption = f"{experiment.title}: {METRICS[metric]}."
                 if kind == "curves" and len(shown.distinct("method")) > FEW:
-                    caption += " Of more than eight methods in a panel, those with the lowest cost; all "
-                    "are in the table."
+                    caption += (
+                        " Of more than eight methods in a panel, those with the lowest cost; all are in the "
+                        "table."
+                    )
                 yield Picture(name, caption, DRAWINGS[kind](experiment, shown, metric))
 
 
@@ -74,14 +92,16 @@ def table(experiment: Experiment, results: Results) -> Table:
 
 def not_run(experiments: Iterable[Experiment], results: dict[str, Results]) -> Iterator[Block]:
     """Yield what is not run yet, in whole or in part, with the hours that it takes."""
-    rows = []
+    head = ("source", "experiment", "what it shows", "runs that are done", "hours left")
+    whole: list[tuple[str, ...]] = []
+    part: list[tuple[str, ...]] = []
     for experiment in experiments:
         wanted = experiment.n_cases(methods_of(experiment))
         done = min(len(results[experiment.name]), wanted)
         reasons = [f"waits for {reason}" for reason in awaited(experiment)]
         if done < wanted or reasons:
             share = 1 - done / wanted
-            rows.append(
+            (part if done else whole).append(
                 (
                     experiment.paper,
                     f"`shoal bench run {experiment.name}`",
@@ -90,12 +110,15 @@ def not_run(experiments: Iterable[Experiment], results: dict[str, Results]) -> I
                     f"{share * experiment.hours:.2g}",
                 )
             )
-    if rows:
+    if whole or part:
         yield Heading("Not run")
         yield Text(
             "What is declared and has no results here, or not all. Each command goes on where the last one "
             "stopped; hours are guesses for two free cores."
         )
+    if whole:
+        yield Table(head, tuple(whole))
+    if part:
         yield Table(
-            ("source", "experiment", "what it shows", "runs that are done", "hours left"), tuple(rows)
+            head, tuple(part), folded=f"{len(part)} experiments with fewer runs than they have in all"
         )

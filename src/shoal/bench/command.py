@@ -66,6 +66,8 @@ bench_group.add_command(list_command)
 @click.argument("names", metavar="NAME...", nargs=-1)
 @click.option("--quick", is_flag=True, help="Fewer runs, values and tables: minutes instead of hours.")
 @click.option("--runs", type=click.IntRange(min=1), help="No more runs of each than these; more go on later.")
+@click.option("--at", type=float, multiple=True, help="Only these values of what is varied; may be repeated.")
+@click.option("--method", "labels", multiple=True, help="Only these methods, as figures call them.")
 @click.option("--data", "only", multiple=True, help="Only these data sets; may be given several times.")
 @click.option("--processes", type=click.IntRange(min=1), help="Worker processes; all cores if not given.")
 @click.option("--fresh", is_flag=True, help="Set earlier results aside and begin anew.")
@@ -79,6 +81,8 @@ def run_command(
     names: tuple[str, ...],
     quick: bool,
     runs: int | None,
+    at: tuple[float, ...],
+    labels: tuple[str, ...],
     only: tuple[str, ...],
     processes: int | None,
     fresh: bool,
@@ -99,8 +103,8 @@ def run_command(
     if names[0] in FLAGSHIP_RUNS:
         if len(names) > 1:
             raise click.UsageError(f"{names[0]!r} is run by itself")
-        if runs is not None:
-            raise click.UsageError(f"--runs is not for {names[0]!r}, which has as many as it needs")
+        if runs is not None or at or labels:
+            raise click.UsageError(f"--runs, --at and --method are not for {names[0]!r}")
         if tuning and held_out:
             raise click.UsageError("--tuning and --held-out leave no table: give one of them, or neither")
         chosen_parts = ("peers",) if names[0] == "peers" else parts
@@ -115,6 +119,8 @@ def run_command(
             theirs = (e for e in experiments.EXPERIMENTS.values() if e.paper != "ours")
             every = [e.name for e in sorted(theirs, key=lambda e: e.hours)]
         chosen = [experiments.lookup(name) for name in every]
+        chosen = [e.at(at) if at else e for e in chosen]
+        chosen = [e.of(labels) if labels else e for e in chosen]
         for name in only:
             datasets.options(name)
     except InvalidInput as error:

@@ -141,7 +141,7 @@ def ticks_of(ax: Any, xs: list[float], names: list[str] | None = None) -> None:
 
 
 _TICKS: tuple[tuple[float, ...], ...] = (
-    tuple(np.arange(1, 10, 0.1)),
+    *(tuple(np.arange(1, 10, step)) for step in (0.01, 0.02, 0.05, 0.1)),
     (1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9),
     (1, 1.5, 2, 3, 4, 5, 7),
     (1, 2, 5),

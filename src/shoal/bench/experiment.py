@@ -23,6 +23,8 @@ PROBED: tuple[Metric, ...] = ("centre_error", "points")
 # Metrics that need the best solution known.
 RELATIVE: tuple[Metric, ...] = ("nicv", "ratio", "excess", "cost_gap")
 BASELINE = "non-private"
+# k-means starts for the best non-private solution known.
+STARTS = 50
 
 
 @dataclass(frozen=True)
@@ -190,6 +192,8 @@ class Experiment:
         What a reader must know; where it is narrower than its paper, in what.
     hours : float
         How long all of it takes, about, on two free cores.
+    starts : int
+        Of k-means for the best non-private solution, of which every run's polished centres are others.
     """
 
     name: str
@@ -209,6 +213,7 @@ class Experiment:
     quick: Quick = Quick()
     note: str = ""
     hours: float = 0.1
+    starts: int = STARTS
 
     def cases(self, methods: tuple[Method, ...], *, quick: bool = False) -> Iterator[Case]:
         """Yield the runs of some methods: all values once, then all values again, table by table."""
@@ -229,6 +234,25 @@ class Experiment:
         if methods != "all":
             methods = tuple(replace(m, runs=m.runs and min(most, m.runs)) for m in methods)
         return replace(self, runs=min(most, self.runs), methods=methods)
+
+    def at(self, values: tuple[float, ...]) -> Experiment:
+        """Return the same with no other values of what is varied than these."""
+        chosen = tuple(value for value in self.sweep.values if value in values)
+        if not chosen:
+            known = ", ".join(f"{value:g}" for value in self.sweep.values)
+            raise InvalidInput(f"{self.name} is not run at any of these; its {self.sweep.over} are {known}")
+        return replace(self, sweep=replace(self.sweep, values=chosen), quick=replace(self.quick, values=None))
+
+    def of(self, labels: tuple[str, ...]) -> Experiment:
+        """Return the same with no other methods than these."""
+        methods = () if self.methods == "all" else self.methods
+        chosen = tuple(method for method in methods if method.label in labels)
+        if not chosen:
+            known = (
+                "; ".join(method.label for method in methods) or "whatever there is, not to be chosen from"
+            )
+            raise InvalidInput(f"{self.name} has none of these methods; it has {known}")
+        return replace(self, methods=chosen)
 
     def n_cases(self, methods: tuple[Method, ...]) -> int:
         """Return how many runs of some methods there are in all."""

@@ -8,19 +8,20 @@ from typing import Any
 
 import numpy as np
 
+from shoal.bench.dots import overview
 from shoal.bench.drawing import (
     FEW,
+    PAGE,
     figure_of,
     line,
     line_panels,
     log_ticks,
     names_above,
     names_at_ends,
-    names_height,
     panels,
     ticks_of,
 )
-from shoal.bench.experiment import Experiment, Metric
+from shoal.bench.experiment import Experiment, Metric, Over
 from shoal.bench.methods import ONE_START
 from shoal.bench.ranking import DEFAULT
 from shoal.bench.results import Results
@@ -40,23 +41,22 @@ def curves(experiment: Experiment, results: Results, metric: Metric) -> Any:
         for ax, name in zip(axes, series, strict=False):
             here = results.where(series=name)
             ends, xs = [], sorted(here.distinct("x"))
+            place = _places(experiment.sweep.over, xs)
             for label in reversed(here.distinct("method")):  # the first on top
                 points = _points(here, label, metric, relative=timed)
                 if len(points):
-                    points[:, 0] = [_place(x, xs) for x in points[:, 0]]
+                    points[:, 0] = [place[x] for x in points[:, 0]]
                     ends.append((points[-1, 0], points[-1, 1], label))
                     line(ax, points, label, band=not timed)
             ax.set_xscale("log")
             ax.set_yscale("log")
             if metric == "nicv" and len(here.values("best")):
-                best = float(here.values("best").min())
-                ax.axhline(best, color="#444444", linewidth=1.2, linestyle=(0, (1, 1)))
-                ends.append((max(p[0] for p in ends), best, "best non-private"))
+                best = [here.where(x=x).mean("best") for x in xs]  # another one for every k
+                ax.plot([place[x] for x in xs], best, color="#444444", linewidth=1.2, linestyle=(0, (1, 1)))
+                ends.append((max(p[0] for p in ends), best[-1], "best non-private"))
             if metric == "ratio":
                 ax.axhline(1, color="#444444", linewidth=1.2, linestyle=(0, (1, 1)))
-            ticks_of(
-                ax, [_place(x, xs) for x in xs], [number(x) if x != NO_NOISE else "no noise" for x in xs]
-            )
+            ticks_of(ax, [place[x] for x in xs], [number(x) if place[x] == x else "no noise" for x in xs])
             names_at_ends(ax, ends)
             _title(ax, here, name, experiment)
             ax.set_xlabel(AXES[experiment.sweep.over])
@@ -65,9 +65,10 @@ def curves(experiment: Experiment, results: Results, metric: Metric) -> Any:
         return figure
 
 
-def _place(x: float, xs: list[float]) -> float:
-    """Return where a value is drawn: no noise at all, a little beyond the others."""
-    return 4 * xs[-2] if x == NO_NOISE and len(xs) > 1 else x
+def _places(over: Over, xs: list[float]) -> dict[float, float]:
+    """Return where values are drawn: no noise at all, a little beyond the other epsilons."""
+    silent = over == "epsilon" and len(xs) > 1
+    return {x: 4 * xs[-2] if silent and x == NO_NOISE else x for x in xs}
 
 
 def _no_more_than(most: int, results: Results, metric: Metric) -> Results:
@@ -87,47 +88,6 @@ def _typical_of(results: Results, metric: str) -> float:
     means = [cell.mean(metric) for _, _, cell in results.cells()]
     logs = [math.log(mean) for mean in means if mean > 0]
     return sum(logs) / len(logs) if logs else math.inf
-
-
-def overview(experiment: Experiment, results: Results, metric: Metric) -> Any:
-    """Draw a dot for every method on every table, a panel for each value of what is varied."""
-    with style():
-        values = sorted(results.distinct("x"))[-4:]
-        tables = sorted(
-            results.distinct("series"),
-            key=lambda name: -_least(results.where(series=name, x=values[-1]), metric),
-        )
-        labels = results.distinct("method")
-        width = max(3.0 * len(values) + 1.6, 7.0)
-        height = 1.2 + names_height(labels, width) + (0.15 + 0.09 * len(labels)) * len(tables)
-        figure = figure_of(width, height)
-        grid = figure.subplots(1, len(values), sharey=True, sharex=True, squeeze=False)
-        for ax, x in zip(grid[0], values, strict=True):
-            for i, table in enumerate(tables):
-                for j, label in enumerate(labels):
-                    summary = results.where(series=table, x=x, method=label).summary(metric)
-                    if summary is None:
-                        continue
-                    y = i - (j - (len(labels) - 1) / 2) * 0.68 / len(labels)  # the first on top
-                    own = look(label)
-                    ax.plot([summary.low, summary.high], [y, y], color=own.colour, alpha=0.35, linewidth=3)
-                    ax.plot(summary.mean, y, own.marker, color=own.colour, markersize=6, mec="white", mew=0.6)
-            ax.set_xscale("log")
-            if metric == "ratio":
-                ax.axvline(1, color="#444444", linewidth=1.2, linestyle=(0, (1, 1)))
-            log_ticks(ax.xaxis, *ax.get_xlim())
-            ax.set_title(f"{experiment.sweep.over} = {number(x)}")
-            ax.grid(axis="y", visible=False)
-        grid[0, 0].set_yticks(range(len(tables)), [str(name) for name in tables])
-        grid[0, 0].set_ylim(-0.7, len(tables) - 0.3)
-        for edge in np.arange(0.5, len(tables) - 1):
-            for ax in grid[0]:
-                ax.axhline(edge, color="#eeeeee", linewidth=0.7, zorder=0)
-        figure.supxlabel(
-            METRICS[metric] + ("   (1 = as good as without privacy)" if metric == "ratio" else "")
-        )
-        names_above(figure, labels)
-        return figure
 
 
 def matrix(experiment: Experiment, results: Results, metric: Metric) -> Any:
@@ -189,24 +149,29 @@ def heatmap(experiment: Experiment, results: Results, metric: Metric) -> Any:
 
     with style():
         labels = results.distinct("method")
-        ds, ks = (sorted({record[fact] for record in results}) for fact in ("columns", "k"))
-        grids = {}
+        # A method that was run on fewer tables has a smaller map, not one with holes.
+        sides, grids = {}, {}
         for label in labels:
             own = results.where(method=label)
+            ds, ks = (sorted({record[fact] for record in own}) for fact in ("columns", "k"))
+            sides[label] = ds, ks
             grids[label] = np.array([[own.where(columns=d, k=k).mean(metric) for d in ds] for k in ks])
         every = np.concatenate([grid[np.isfinite(grid)] for grid in grids.values()])
         low, high = max(every[every > 0].min(), every.max() / 1e4), every.max()
         norm = LogNorm(low, high)
-        columns = min(3, len(labels))
-        figure, axes = panels(len(labels), columns, size=(0.52 * len(ds) + 1.5, 0.42 * len(ks) + 1.3))
+        most = [max(len(side[i]) for side in sides.values()) for i in (0, 1)]
+        width = 0.42 * most[0] + 1.2
+        columns = max(1, min(3, len(labels), int(PAGE / width)))
+        figure, axes = panels(len(labels), columns, size=(width, 0.3 * most[1] + 1.0))
         for ax, label in zip(axes, labels, strict=False):
+            ds, ks = sides[label]
             image = ax.imshow(grids[label], origin="lower", cmap="YlOrRd", norm=norm, aspect="auto")
             for i in range(len(ks)):
                 for j in range(len(ds)):
                     value = grids[label][i, j]
                     if math.isfinite(value):
                         dark = norm(max(value, low)) > 0.6
-                        ax.text(j, i, f"{value:.2g}", ha="center", va="center", fontsize=8,
+                        ax.text(j, i, f"{value:.2g}", ha="center", va="center", fontsize=7,
                                 color="white" if dark else "#333333")  # fmt: skip
             ax.set_xticks(range(len(ds)), [str(d) for d in ds])
             ax.set_yticks(range(len(ks)), [str(k) for k in ks])
@@ -215,7 +180,7 @@ def heatmap(experiment: Experiment, results: Results, metric: Metric) -> Any:
             ax.set_xlabel(AXES["d"])
         for ax in axes[::columns]:
             ax.set_ylabel(AXES["k"])
-        bar = figure.colorbar(image, ax=list(axes), label=METRICS[metric], shrink=0.9, pad=0.02)
+        bar = figure.colorbar(image, ax=list(axes), label=METRICS[metric], shrink=0.9, aspect=30, pad=0.02)
         log_ticks(bar.ax.yaxis, low, high)
         at = " and ".join(number(x) for x in results.distinct("x"))
         figure.suptitle(f"{experiment.sweep.over} = {at}", x=0.01, ha="left", fontsize=9, color="#555555")
@@ -272,11 +237,6 @@ def _points(here: Results, label: str, metric: str, *, relative: bool) -> Any:
         if summary is not None and math.isfinite(scale):
             rows.append([x, *(v / scale for v in (summary.mean, summary.low, summary.high))])
     return np.array(sorted(rows))
-
-
-def _least(results: Results, metric: str) -> float:
-    means = [results.where(method=label).mean(metric) for label in results.distinct("method")]
-    return min((mean for mean in means if math.isfinite(mean)), default=math.inf)
 
 
 def _title(ax: Any, here: Results, name: str, experiment: Experiment) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal import datasets
+from shoal import _compiling, datasets
 from shoal.bench.experiment import BASELINE, Case
 from shoal.bench.methods import Points, fit
 from shoal.bench.probe import centre_error, held_points
@@ -159,9 +159,10 @@ _warm: set[Any] = set()
 
 
 def _warm_up(case: Case, threads: int | None) -> None:
-    # The first fit in a process loads compiled code; that is not what is measured.
+    # The first fits in a process do without compiled loops, or load them; that is not what is measured.
     if case.method in _warm or case.method.algorithm.startswith("peer:"):
         return
+    _compiling.at_once()
     small = datasets.load("gaussians", n=200, d=2, k=2)
     fit(case.method, small, 2, epsilon=case.epsilon, delta=case.delta, seed=0, threads=threads)
     _warm.add(case.method)

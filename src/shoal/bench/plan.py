@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from shoal import datasets
-from shoal.bench.experiment import BASELINE, Case, Experiment, Method
+from shoal.bench.experiment import BASELINE, STARTS, Case, Experiment, Method
 from shoal.bench.methods import ONE_START, everything, waiting
 from shoal.errors import ChecksumMismatch, DataUnavailable
 from shoal.reporting.store import Record, Store
 
 REFERENCES = "references"
-# k-means starts for the best non-private solution known.
-STARTS, QUICK_STARTS = 50, 10
+# k-means starts for the best non-private solution known, at most, when quick.
+QUICK_STARTS = 10
 # How the error of a run begins that was stopped for taking too long.
 TOO_SLOW = "TooSlow"
 
@@ -27,8 +27,24 @@ class Work:
     cases: list[Case]
     alone: bool = False
     relative: bool = False
+    starts: int = STARTS
     patient: bool = False
     remarks: list[str] = field(default_factory=list)
+
+    def take_over(self, known: Mapping[str, Record]) -> int:
+        """Keep runs that another experiment has made, under the names they have here; return how many."""
+        same = [case for case in self.cases if case.id in known]
+        for case in same:
+            named = {"series": case.series, "x": case.x, "method": case.method.label}
+            self.store.append({**known[case.id], **named})
+        self.cases = [case for case in self.cases if case.id not in known]
+        return len(same)
+
+
+def finished_runs(results: Path, experiments: Iterable[str]) -> dict[str, Record]:
+    """Return every finished run of some experiments by its id."""
+    stores = (Store(results / f"{name}.jsonl") for name in experiments)
+    return {record["id"]: record for store in stores for record in store.read() if not record.get("error")}
 
 
 def methods_of(experiment: Experiment) -> tuple[Method, ...]:
@@ -57,6 +73,7 @@ def plan(
         [],
         alone=experiment.alone,
         relative=experiment.relative,
+        starts=experiment.starts,
     )
     if fresh:
         work.store.retire()
@@ -81,18 +98,18 @@ def plan(
 
 def references(works: Iterable[Work], results: Path, *, quick: bool) -> list[Work]:
     """Return the non-private k-means runs that the others are compared with, one for each table."""
-    starts = QUICK_STARTS if quick else STARTS
-    method = Method.of(f"k-means, {starts} starts", BASELINE, n_init=starts)
     store = Store(results / f"{REFERENCES}.jsonl")
-    have = {
-        record["table"]
-        for record in store.read()
-        if not record.get("error") and record["method_parameters"].get("n_init", 0) >= starts
-    }
+    have: dict[str, int] = {}
+    for record in store.read():
+        if not record.get("error"):
+            starts = record["method_parameters"].get("n_init", 0)
+            have[record["table"]] = max(starts, have.get(record["table"], 0))
     cases = {}
     for work in works:
+        starts = min(QUICK_STARTS, work.starts) if quick else work.starts
+        method = Method.of(f"k-means, {starts} starts", BASELINE, n_init=starts)
         for case in work.cases if work.relative else ():
-            if case.table not in have:
+            if have.get(case.table, 0) < starts:
                 cases[case.table] = replace(
                     case, method=method, epsilon=None, delta=0.0, run=0, probe=False, seeded=True, x=None
                 )

@@ -173,8 +173,9 @@ def _how_to_read() -> Block:
         "distance of a row to its nearest centre, each column scaled to [-1, 1] by its public bounds; its "
         "**ratio** is to the best non-private solution known. Lines and dots are means, bands are the 10th "
         "to the 90th percentile of runs. Every method got the same bounds, and has the same colour in "
-        "every figure. A claim about most cells *holds* where it does in most and no more than a fifth of "
-        "them is surely the other way, by two standard errors."
+        "every figure. A claim about most cells *holds* where it does in most, more than a fifth of "
+        "them is surely this way, by two standard errors, and no more than a fifth is surely the other way. "
+        "*In part* means in some cells, or too close to tell in most."
     )
 
 
@@ -237,7 +238,8 @@ def _footer(records: list[Record], loaded: Loaded) -> Iterator[Block]:
         + (f" to {days[-1]}" if len(days) > 1 else ""),
         f"Machine: {'; '.join(sorted({r['machine'] for r in records}))}",
         f"Versions: {'; '.join(versions)}",
-        f"{len(records):,} private fits; every one is a line in the result files, with its seed",
+        f"{len({r['id'] for r in records}):,} private fits; every one is a line in the result files, with "
+        "its seed",
         "All of the papers: `shoal bench run papers` (it may be stopped, and goes on). This page: "
         "`shoal bench report --out docs/benchmark`",
         *(f"**Damaged:** {complaint}" for complaint in loaded.complaints),

@@ -28,8 +28,9 @@ from rich.progress import (
 
 from shoal.bench import peers
 from shoal.bench.experiment import Case, Experiment
+from shoal.bench.experiments import EXPERIMENTS
 from shoal.bench.measure import measure
-from shoal.bench.plan import TOO_SLOW, Work, plan, references
+from shoal.bench.plan import TOO_SLOW, Work, finished_runs, plan, references
 from shoal.errors import ShoalError
 from shoal.reporting.store import Record, Store
 
@@ -90,7 +91,9 @@ def run(
         for message in [work.store.complaint, *work.remarks]:
             if message:
                 console.print(f"[yellow]{work.store.path.stem}[/]: {message}", highlight=False)
-    return _execute(works, processes, QUICK_LIMITS if quick else Limits(), console)
+    # What is begun anew is run anew: nobody else's runs stand for it.
+    known = {} if fresh else finished_runs(results, EXPERIMENTS)
+    return _execute(works, processes, QUICK_LIMITS if quick else Limits(), console, known)
 
 
 def pack(results: Path) -> None:
@@ -99,8 +102,10 @@ def pack(results: Path) -> None:
         Store(path).pack()
 
 
-def _execute(works: list[Work], processes: int, limits: Limits, console: Console) -> int:
-    total, written = sum(len(work.cases) for work in works), 0
+def _execute(
+    works: list[Work], processes: int, limits: Limits, console: Console, known: dict[str, Record]
+) -> int:
+    total, written, taken = sum(len(work.cases) for work in works), 0, 0
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -119,14 +124,23 @@ def _execute(works: list[Work], processes: int, limits: Limits, console: Console
             with pool_of(workers, threads, scratch) as pool:
                 for work in group:
                     progress.update(bar, description=work.store.path.stem)
+                    # Figures share methods, tables and values: what one has run stands in the other too.
+                    if same := work.take_over(known):
+                        taken += same
+                        progress.advance(bar, same)
                     within = Limits() if work.patient else limits
                     for record in _as_finished(pool, work.cases, threads, 2 * workers, within):
                         if record is not None:
                             work.store.append(record)
                             written += 1
+                            if not record.get("error"):
+                                known[record["id"]] = record
                         progress.advance(bar)
-    if written < total:
-        console.print(f"{total - written} runs of slow methods were left out; without --quick they are run")
+    if taken:
+        console.print(f"{taken} runs are the same as another experiment's, and were taken over")
+    if written + taken < total:
+        left = total - written - taken
+        console.print(f"{left} runs of slow methods were left out; without --quick they are run")
     return written
 
 

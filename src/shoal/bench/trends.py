@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import math
+import zlib
 from collections.abc import Callable
 
 import numpy as np
 
+from shoal._typing import Array
 from shoal.bench.claims import Outcome, Verdict
 from shoal.bench.results import Results
 
 NO_NOISE = 1e6
 """An epsilon at which noise is far below what anybody measures: what is left is the algorithm's own error."""
+
+# How often runs are drawn again to see how sure an exponent is.
+_DRAWN = 200
 
 
 def noise_dominates(label: str, epsilon: float, *, metric: str = "excess") -> Callable[[Results], Verdict]:
@@ -89,7 +94,7 @@ def slope(label: str, low: float, high: float, *, metric: str = "seconds") -> Ca
 
 
 def steeper(
-    a: tuple[str, str], b: tuple[str, str], *, metric: str = "excess"
+    a: tuple[str, str], b: tuple[str, str], *, metric: str = "excess", absolute: bool = False
 ) -> Callable[[Results], Verdict]:
     """Check that one method's metric grows faster with a fact than another's, or than with another fact.
 
@@ -99,25 +104,61 @@ def steeper(
         A method and what it grows with: ``"k"`` or ``"columns"``.
     metric : str
         What grows.
+    absolute : bool
+        Hold what one group or column adds against each other, not the exponents of powers.
     """
 
-    def growth(results: Results, label: str, fact: str) -> float:
-        cells = [cell for _, _, cell in results.where(method=label).cells()]
-        points = [(cell.records[0][fact], cell.mean(metric)) for cell in cells]
-        points = [(x, y) for x, y in points if y > 0]
-        if len({x for x, _ in points}) < 2:
-            return math.nan
-        logs = np.log(np.array(points, dtype=np.float64))
-        return float(np.polyfit(logs[:, 0], logs[:, 1], 1)[0])
-
     def check(results: Results) -> Verdict:
-        first, second = growth(results, *a), growth(results, *b)
+        # Only where both were run: a slow one that lacks the large tables must not seem to grow less.
+        one_has, other_has = (set(results.where(method=label).distinct("series")) for label, _ in (a, b))
+        both = Results(r for r in results if r["series"] in one_has & other_has)
+        (first, one), (second, other) = (
+            _growth(both, label, fact, metric, absolute=absolute) for label, fact in (a, b)
+        )
         if not math.isfinite(first - second):
             return Verdict("not run", "too few values were run")
-        why = f"exponent of {a[0]} in {a[1]} {first:.2f}, of {b[0]} in {b[1]} {second:.2f}"
-        return Verdict("holds" if first > second else "does not hold", why)
+        what = "slope" if absolute else "exponent"
+        why = f"{what} of {a[0]} in {a[1]} {first:.2g}, of {b[0]} in {b[1]} {second:.2g}"
+        apart = float(np.std(one - other)) if len(one) and len(other) else math.nan
+        if math.isfinite(apart):
+            why += f" (their difference has a standard error of {apart:.2g})"
+        if first <= second:
+            return Verdict("does not hold", why)
+        close = first - second < 2 * apart  # never where there was one run of each
+        return Verdict("in part", f"{why}; too close to tell") if close else Verdict("holds", why)
 
     return check
+
+
+_FACTS = ("columns", "k")
+
+
+def _growth(results: Results, label: str, fact: str, metric: str, *, absolute: bool) -> tuple[float, Array]:
+    """Return how a method's means grow with a fact, others held, and the same of runs drawn again."""
+    cells = [cell for _, _, cell in results.where(method=label).cells()]
+    runs = [(cell.records[0], cell.values(metric)) for cell in cells]
+    runs = [(facts, values) for facts, values in runs if len(values)]
+    if len({facts[fact] for facts, _ in runs}) < 2:
+        return math.nan, np.empty(0)
+    across = np.array([[facts[name] for name in _FACTS] for facts, _ in runs], dtype=np.float64)
+    # The same results have the same verdict; two methods' runs are drawn apart, one method's together.
+    rng = np.random.default_rng(zlib.crc32(label.encode()))
+    drawn = np.array([rng.choice(values, (_DRAWN, len(values))).mean(axis=1) for _, values in runs])
+    at = _FACTS.index(fact)
+    again = np.array([_fitted(across, means, absolute)[at] for means in drawn.T])
+    several = all(len(values) > 1 for _, values in runs)
+    means = np.array([values.mean() for _, values in runs])
+    return float(_fitted(across, means, absolute)[at]), again if several else np.empty(0)
+
+
+def _fitted(across: Array, means: Array, absolute: bool) -> Array:
+    """Return what means grow by with every fact, by least squares: of themselves, or of logarithms."""
+    up = means > 0
+    if not absolute and up.sum() < len(_FACTS):
+        return np.full(len(_FACTS), math.nan)
+    x, y = (across, means) if absolute else (np.log(across[up]), np.log(means[up]))
+    x = x - x.mean(axis=0)  # a fact that is the same everywhere then has no part in it
+    return np.asarray(np.linalg.lstsq(x, y - y.mean(), rcond=None)[0])
 
 
 def predicts(label: str, predicted: str, measured: str, factor: float) -> Callable[[Results], Verdict]:

@@ -26,6 +26,13 @@ _DRAWN: dict[Outcome, tuple[str, str]] = {
     "does not hold": ("do not hold", "#b3261e"),
     "not run": ("not run yet", "#e3e3e3"),
 }
+# The same in a sentence.
+_SAID: dict[Outcome, str] = {
+    "in part": "in part",
+    "depends on what the paper leaves open": "by one reading of what it leaves open and not by another",
+    "does not hold": "not",
+    "not run": "not run yet",
+}
 # How an own claim, about our methods, begins or ends.
 _OURS = "(ours)"
 # Runs of a cell, at its most, below which a claim is not judged: two that agree say little of their spread.
@@ -93,7 +100,8 @@ def claims_table(found: Iterable[Judged]) -> Iterator[Block]:
             one.verdict.outcome,
             one.verdict.why,
             one.runs,
-            f"`shoal bench run {one.experiment.name}`",
+            f"`shoal bench run {one.experiment.name}`"
+            + (f", {one.experiment.hours:g} h" if one.verdict.outcome == "not run" else ""),
         )
         for one in found
     ]
@@ -101,7 +109,9 @@ def claims_table(found: Iterable[Judged]) -> Iterator[Block]:
         yield Table(head, told)
     if left := tuple(row for row in rows if row[2] == "not run"):
         yield Table(
-            head, left, folded=f"{len(left)} claims whose experiments were not run, or not enough of them"
+            (*head[:-1], "again, and the hours of all its runs"),
+            left,
+            folded=f"{len(left)} claims whose experiments were not run, or not enough of them",
         )
 
 
@@ -112,7 +122,7 @@ def picture(found: Iterable[Judged]) -> Any:
         if not one.ours and one.source != "ours":
             counts.setdefault(one.source, Counter())[one.verdict.outcome] += 1
     with style():
-        figure = figure_of(9.0, 0.55 * len(counts) + 1.1)
+        figure = figure_of(9.0, 0.42 * len(counts) + 0.7)
         ax = figure.subplots()
         for y, source in enumerate(reversed(counts)):
             left = 0
@@ -141,14 +151,14 @@ def sentence(source: str, found: Iterable[Judged], results: Mapping[str, Results
     """Say in one sentence what became of a paper's claims, and how KMeans does in its figures."""
     own = [one for one in found if one.source == source and not one.ours]
     counts = Counter(one.verdict.outcome for one in own)
-    told = ", ".join(f"{counts[outcome]} {name}" for outcome, (name, _) in _DRAWN.items() if counts[outcome])
-    text = f"**{source}**: of {len(own)} claims {told}"
+    told = [f"{counts['holds']} of {len(own)} claims hold"]
+    told += [f"{counts[outcome]} {words}" for outcome, words in _SAID.items() if counts[outcome]]
+    text = f"**{source}**: {', '.join(told)}"
     wins, cells, mean = _of_default(results[name] for name in {one.experiment.name for one in own})
     if cells:
         text += (
-            f"; {DEFAULT} costs {mean:.2f} times what the best private method of each of its cells does, "
-            "and is "
-            f"the best itself in {wins} of {cells}"
+            f". In its figures {DEFAULT} costs {mean:.2f} times what the best of the other private methods "
+            f"does, and less than all of them in {wins} of {cells} comparisons"
         )
     return text + "."
 
@@ -157,8 +167,8 @@ def _of_default(every: Iterable[Results]) -> tuple[int, int, float]:
     """Return where the default is the best with a guarantee, of how many cells, and its typical ratio."""
     logs = []
     for results in every:
-        for _, x, cell in results.cells():
-            if x == NO_NOISE:
+        for _, _, cell in results.cells():
+            if cell.records[0]["epsilon"] == NO_NOISE:
                 continue
             labels = [m for m in cell.distinct("method") if "no guarantee" not in m and m != DEFAULT]
             ours = cell.where(method=DEFAULT).mean("nicv")

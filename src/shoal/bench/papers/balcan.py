@@ -22,6 +22,8 @@ _LLOYD: dict[str, Any] = {"noise": "laplace", "max_iter": 5, "division": "plain"
 _SULQ = Method.of("SuLQ, packed starts", "lloyd", **_LLOYD)
 _SULQ_ROWS = Method.of(f"SuLQ, {ON_ROWS}: no guarantee", "lloyd", init=ON_ROWS, **_LLOYD)
 _SUGRID = Method.of("EUGkM", "grid", resolution="theta", starts="published", **_REPLACE)
+# How Su's grid was searched is not said in the supplement: from packed starts as in Su et al., or better.
+_SUGRID_SEARCHED = Method.of("EUGkM, our search", "grid", resolution="theta", **_REPLACE)
 _SANDA = Method.of(
     "GkM", "sample-aggregate", blocks="n^0.4", align="sorted", noise="laplace", ranges="helper", **_REPLACE
 )
@@ -37,10 +39,13 @@ _VARIATES_REPAIRED = Method.of("k-variates++, repaired", "k-variates", **_REPLAC
 _LN_N = "noise of ln N"
 _KMEANS = Method.of("KMeans", "auto", **_REPLACE)
 
-# Table 1: objectives over that of k-means++, 2.636e5.
-_RATIOS = {"EUGkM": 1.001, _SULQ_ROWS.label: 1.11, "Balcan et al.": 1.13, "GkM": 10.7}
+# Table 1: objectives over that of k-means++, 2.636e5; whose they are, and under which reading.
+_RATIOS = (1.001, 1.11, 1.13, 10.7)
+_SEARCHED = (_SUGRID_SEARCHED.label, _SULQ_ROWS.label, "Balcan et al.", "GkM")
 _PACKED = ("EUGkM", _SULQ.label, "Balcan et al.", "GkM")
 _MINUTES_AT_5_COLUMNS = 15
+# Fifty of them take longer in hundreds of columns than all private fits.
+_FEW_STARTS = 10
 # Of the public bounds of the Gaussians (shoal.datasets).
 _HALF_WIDTH = 55.0
 
@@ -55,8 +60,8 @@ def _no_higher(expected: dict[str, float], slack: float = 0.1) -> Callable[[Resu
         told = ", ".join(
             f"{label} {found[label]:.3f} ({ratio:g} published)" for label, ratio in expected.items()
         )
-        holds = all(ratio <= (1 + slack) * expected[label] for label, ratio in found.items())
-        return Verdict("holds" if holds else "does not hold", told)
+        right = [ratio <= (1 + slack) * expected[label] for label, ratio in found.items()]
+        return Verdict("holds" if all(right) else "in part" if any(right) else "does not hold", told)
 
     return check
 
@@ -95,6 +100,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         data=(Data.of("balcan_gaussians", d=3, k=4),),
         methods=(
             _SUGRID,
+            _SUGRID_SEARCHED,
             _SULQ,
             _SULQ_ROWS,
             _THEIRS,
@@ -113,10 +119,10 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         claims=(
             Claim(
                 "Best first: Su's grid, SuLQ, theirs, sample and aggregate",
-                tuple(_RATIOS),
-                order(tuple(_RATIOS)),
-                reading="SuLQ from k-means++ on the rows",
-                otherwise=("SuLQ from packed spheres", _PACKED, order(_PACKED)),
+                _SEARCHED,
+                order(_SEARCHED),
+                reading="SuLQ from k-means++ on the rows, and the grid searched as well as we can",
+                otherwise=("both from packed spheres, as in Su et al.", _PACKED, order(_PACKED)),
             ),
             Claim(
                 "k-variates++ lies between theirs and sample and aggregate",
@@ -137,8 +143,14 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             ),
             Claim(
                 "Objectives are 1.001, 1.11, 1.13 and 10.7 times that of k-means++, or less",
-                tuple(_RATIOS),
-                _no_higher(_RATIOS),
+                _SEARCHED,
+                _no_higher(dict(zip(_SEARCHED, _RATIOS, strict=True))),
+                reading="SuLQ from k-means++ on the rows, and the grid searched as well as we can",
+                otherwise=(
+                    "both from packed spheres, as in Su et al.",
+                    _PACKED,
+                    _no_higher(dict(zip(_PACKED, _RATIOS, strict=True))),
+                ),
             ),
             Claim(
                 "Sample and aggregate is worse than theirs",
@@ -163,6 +175,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         sweep=Sweep("k", (2, 3, 4, 5)),
         runs=10,
         epsilon=0.5,
+        starts=_FEW_STARTS,
         hours=1.0,
         note="How noisy the published k-variates++ is follows from constants of the rows by a formula "
         "that we could not recover: two readings stand for it, brought back into the bounds, which helps it.",
@@ -189,13 +202,14 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         sweep=Sweep("k", (2, 4, 8, 16, 32, 64)),
         runs=10,
         epsilon=0.5,
+        starts=_FEW_STARTS,
         quick=Quick(3, (2, 8)),
-        hours=2.0,
+        hours=0.5,
         note="15,000 rows of three classes and 512 ResNet-18 features stand in for the paper's 100,000 "
         "rows and 160 Inception features.",
         claims=(
             Claim(
-                "Theirs beats SuLQ",
+                "Theirs beats SuLQ (here on a stand-in with 15,000 rows)",
                 ("Balcan et al.", _SULQ.label),
                 better("Balcan et al.", _SULQ.label, share=0.8),
                 reading="SuLQ from packed spheres",
@@ -216,6 +230,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         sweep=Sweep("d", (5, 50, 500, 5000)),
         runs=10,
         epsilon=0.5,
+        starts=_FEW_STARTS,
         hours=6.0,
         note="5,000 columns take 4 GB and two minutes a run; EUGkM is a grid of one cell from 50 columns on.",
         quick=Quick(3, (5, 50)),
@@ -236,7 +251,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         sweep=Sweep("k", (8, 16, 32, 64)),
         runs=10,
         epsilon=0.5,
-        hours=3.0,
+        starts=_FEW_STARTS,
+        hours=0.5,
         note="Runs scatter where groups are missed: medians stand beside means in the table. The "
         "experiments of the paper's main body are not in its supplement and are not run.",
         quick=Quick(3, (8, 16)),
@@ -259,10 +275,11 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         title="Run time on 32 Gaussians in 5 columns, epsilon = 0.5",
         paper=f"{_BALCAN}, section 6.4",
         data=(Data.of("balcan_gaussians", k=32),),
-        methods=(_THEIRS, _OURS, _SUGRID),
+        methods=(_THEIRS, _OURS, _SUGRID, _KMEANS),
         sweep=Sweep("d", (5,)),
         runs=5,
         metrics=("seconds", "memory"),
+        figures=("overview",),
         epsilon=0.5,
         alone=True,
         quick=Quick(3),

@@ -66,9 +66,11 @@ def with_logarithm(label: str) -> Callable[[Results], Verdict]:
     def check(results: Results) -> Verdict:
         points = [(math.log(x), c.mean("points")) for _, x, c in results.where(method=label).cells()]
         points = [(x, y) for x, y in points if math.isfinite(y)]
-        if len({y for _, y in points}) < 3:
-            return Verdict("not run", "fewer than three sizes were seen")
+        if len(points) < 3:
+            return Verdict("not run", "it was run at fewer than three epsilons")
         x, y = np.array(points).T
+        if np.ptp(y) == 0:
+            return Verdict("does not hold", f"{y[0]:.0f} points at every epsilon")
         found = float(np.corrcoef(x, y)[0, 1])
         outcome: Outcome = "holds" if found > 0.9 else "does not hold"
         return Verdict(outcome, f"correlation {found:.3f}, from {y.min():.0f} to {y.max():.0f} points")
@@ -99,7 +101,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             title=f"Run time of the private coreset against N, k = {k}",
             paper=f"{_FELDMAN}, figure 3",
             data=_TAXI,
-            methods=(_CORESET, _PUBLISHED),
+            methods=(_CORESET, _PUBLISHED, _KMEANS),
             sweep=Sweep("n", (1e5, 3e5, 1e6, 2e6)),
             runs=3,
             metrics=("seconds",),
@@ -107,7 +109,9 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             delta=_DELTA,
             k=k,
             alone=True,
-            note=f"{_NOTE} The paper goes to 1e7 rows; here to 2e6.",
+            note=f"{_NOTE} The paper goes to 1e7 rows; here to 2e6. Exponents are of this program, whose "
+            "counts are compiled loops over all rows: what does not depend on them weighs more than in "
+            "theirs.",
             claims=(
                 Claim(
                     "Run time grows like N to the power 1.6 to 1.7",
@@ -158,7 +162,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             k=k,
             quick=Quick(4, (0.02, 0.1, 0.5, 2.0)),
             note=f"{_NOTE} One N, where the paper has a line for each of several; 10 runs for 100.",
-            hours=1.0,
+            hours=0.5,
             claims=(
                 Claim(
                     "The error becomes smaller when epsilon grows",
@@ -225,7 +229,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         metrics=("cost_gap",),
         delta=_DELTA,
         quick=Quick(4),
-        hours=0.6,
+        hours=0.4,
         note=f"{_NOTE} One epsilon, 1, and 2e6 rows, where the paper has several and 1e6.",
         claims=(
             Claim(
@@ -248,7 +252,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         delta=_DELTA,
         k=5,
         quick=Quick(4),
-        hours=0.5,
+        hours=0.2,
         note="The coreset of Feldman et al. 2009, a grid of noisy counts around centres, is not to be had. "
         "KMedians on a noisy grid stands in for its error, and the flat grid of Su et al. for its size and "
         "signs: what holds of these need not hold of it.",

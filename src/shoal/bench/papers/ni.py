@@ -72,7 +72,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         sweep=Sweep("epsilon", (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)),
         runs=20,
         metrics=("nicv",),
-        hours=0.3,
+        hours=0.2,
         quick=Quick(10),
         claims=(*_NI_CLAIMS, *_IMPROVES),
         note="20 runs of each where the paper has 1,000. Blood has 4 features here and Credit-card 23, the "
@@ -90,7 +90,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             metrics=("nicv",),
             epsilon=epsilon,
             quick=Quick(10),
-            hours=0.3,
+            hours=0.1,
             note=f"20 runs of each where the paper has 1,000. {_NI_NOTE}",
             claims=_NI_CLAIMS,
         )
