@@ -2,7 +2,8 @@
 
 import pytest
 
-from shoal.bench.claims import Claim, better
+from shoal.bench.claims import Claim
+from shoal.bench.comparisons import better
 from shoal.bench.experiment import Data, Experiment, Method, Quick, Sweep
 
 LLOYD = Method.of("DPLloyd", "lloyd")

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from shoal.bench.chapters import not_run, section, table
-from shoal.bench.claims import Claim, Verdict, better
+from shoal.bench.claims import Claim
+from shoal.bench.comparisons import better
 from shoal.bench.experiment import Data, Sweep
 from shoal.bench.experiments import EXPERIMENTS
 from shoal.bench.figures import curves
@@ -15,6 +16,7 @@ from shoal.bench.ranking import best_table, glance, tally
 from shoal.bench.report import build, load
 from shoal.bench.results import Results
 from shoal.bench.style import look
+from shoal.bench.surely import Verdict
 from shoal.bench.verdicts import judged, sentence
 from shoal.errors import InvalidInput
 from shoal.reporting.document import Bullets, Heading, Table, Text, markdown, page
@@ -141,7 +143,8 @@ def test_failed_runs_damage_and_open_claims_are_shown(tiny, tmp_path, made_up):
     assert "1 runs failed" in text
     assert "Boom: it broke" in text
     assert (
-        "| the moon is round | not run | no results of telescope |  | `shoal bench run tiny`, 0.1 h |" in text
+        "| the moon is round | not run |  | no results of telescope |  | `shoal bench run tiny`, 0.1 h |"
+        in text
     )
     assert "[All claims](#all-claims)" in text
     assert "## All claims" in text
@@ -260,8 +263,8 @@ def test_a_sentence_counts_verdicts_and_leaves_our_own_claims_out(tiny, made_up)
 
 
 def test_two_runs_of_each_are_no_verdict(tiny, made_up):
-    paper = replace(tiny, claims=(Claim("a beats b", ("DPLloyd",), lambda _: Verdict("does not hold", "")),))
+    paper = replace(tiny, claims=(Claim("a beats b", ("a", "b"), better("a", "b")),))
     for n, said in ((2, "not run"), (3, "does not hold")):
-        found = Results([made_up("DPLloyd", run=i, nicv=2.0) for i in range(n)])
+        found = Results([made_up(m, run=i, nicv=v) for i in range(n) for m, v in (("a", 2.0), ("b", 1.0))])
         [one] = judged([paper], {"tiny": found})
         assert (one.verdict.outcome, one.runs) == (said, str(n))

@@ -13,11 +13,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from shoal.bench.claims import Claim, Verdict
+    from shoal.bench.claims import Claim
     from shoal.bench.experiment import Data, Experiment, Method, Quick, Sweep
     from shoal.bench.experiments import EXPERIMENTS
     from shoal.bench.report import build
     from shoal.bench.runner import run
+    from shoal.bench.surely import Verdict
 
 __all__ = [
     "EXPERIMENTS",
@@ -40,7 +41,7 @@ _HOMES = {
     "Method": "experiment",
     "Quick": "experiment",
     "Sweep": "experiment",
-    "Verdict": "claims",
+    "Verdict": "surely",
     "build": "report",
     "run": "runner",
 }

@@ -6,7 +6,8 @@ import difflib
 from dataclasses import replace
 
 from shoal.bench import papers
-from shoal.bench.claims import Claim, better, near
+from shoal.bench.claims import Claim
+from shoal.bench.comparisons import better, near
 from shoal.bench.experiment import BASELINE, Data, Experiment, Method, Over, Quick, Sweep
 from shoal.bench.methods import LOOSE, PEERS
 from shoal.bench.trends import predicts, slope

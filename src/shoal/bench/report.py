@@ -132,7 +132,7 @@ def blocks(
         _MADE: True,
     }
     yield Bullets(tuple(f"[{name}](#{Heading(name).anchor})" for name, there in chapters.items() if there))
-    yield _how_to_read()
+    yield from _how_to_read()
     for paper in papers:
         yield from _paper(paper, shown, claims, loaded)
     if main:
@@ -167,15 +167,21 @@ def _first_screen(papers: list[str], claims: list[Judged], loaded: Loaded) -> It
         yield Bullets(tuple(sentence(paper, claims, loaded.results) for paper in papers))
 
 
-def _how_to_read() -> Block:
-    return Text(
+def _how_to_read() -> Iterator[Block]:
+    yield Text(
         "Every run is a private fit, scored on the rows it was fitted to. **NICV** is the mean squared "
         "distance of a row to its nearest centre, each column scaled to [-1, 1] by its public bounds; its "
         "**ratio** is to the best non-private solution known. Lines and dots are means, bands are the 10th "
         "to the 90th percentile of runs. Every method got the same bounds, and has the same colour in "
-        "every figure. A claim about most cells *holds* where it does in most, more than a fifth of "
-        "them is surely this way, by two standard errors, and no more than a fifth is surely the other way. "
-        "*In part* means in some cells, or too close to tell in most."
+        "every figure."
+    )
+    yield Text(
+        "A cell is one table at one value of what is varied. It is *surely* for a claim, or against it, by "
+        "two standard errors; with fewer than three runs it is undecided. A claim *holds* where it does by "
+        "the means, a fifth of its cells or more is surely for it, and less than a fifth surely against it. "
+        "It *does not hold* where all of this is the other way round. Else it holds *in part*: in some "
+        "cells, or too close to tell in most. Where a paper leaves something open that decides, both "
+        "readings were measured, and the verdict *depends* on it."
     )
 
 

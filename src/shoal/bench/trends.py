@@ -4,93 +4,130 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from shoal._typing import Array
-from shoal.bench.claims import Outcome, Verdict
 from shoal.bench.results import Results
+from shoal.bench.surely import LEAST_RUNS, Sign, Verdict, decide, mean_of, quotient, within
 
 NO_NOISE = 1e6
 """An epsilon at which noise is far below what anybody measures: what is left is the algorithm's own error."""
 
-# How often runs are drawn again to see how sure an exponent is.
+# How often runs, and tables, are drawn again to see how sure an exponent is.
 _DRAWN = 200
 
 
 def noise_dominates(label: str, epsilon: float, *, metric: str = "excess") -> Callable[[Results], Verdict]:
-    """Check that most of a method's excess at an epsilon is gone without noise, table by table."""
+    """Check that most of a method's excess at an epsilon is gone without noise, on every table."""
 
     def check(results: Results) -> Verdict:
-        own, told, most = results.where(method=label), [], []
+        own, told, most, signs = results.where(method=label), [], [], []
         for series in own.distinct("series"):
             here = own.where(series=series)
-            noisy, alone = (here.where(x=x).mean(metric) for x in (epsilon, NO_NOISE))
-            if math.isfinite(noisy - alone):
-                told.append(f"{series} {alone:.3g} of {noisy:.3g}")
-                most.append(alone < noisy / 2)
+            noisy, alone = (mean_of(here.where(x=x), metric) for x in (epsilon, NO_NOISE))
+            left, error = quotient(alone, noisy)
+            if math.isfinite(left):
+                told.append(f"{series} {alone[0]:.3g} of {noisy[0]:.3g}")
+                most.append(left < 1 / 2)
+                signs.append(within(left, error, -math.inf, 1 / 2))
         if not most:
             return Verdict("not run", f"no results of {label} at {epsilon:g} and without noise")
         why = f"excess without noise, of that at {epsilon:g}: {', '.join(told)}"
-        return Verdict("holds" if all(most) else "in part" if any(most) else "does not hold", why)
+        return decide(all(most), signs, why)
 
     return check
 
 
 def sooner(
-    a: tuple[str, str], b: tuple[str, str], *, within: float = 1.1, metric: str = "nicv"
+    a: tuple[str, str], b: tuple[str, str], *, near: float = 1.1, metric: str = "nicv"
 ) -> Callable[[Results], Verdict]:
-    """Check that one method's early result is near its late one, and another's is not, table by table.
+    """Check that one method's early result is near its late one, and another's is not, on every table.
 
     Parameters
     ----------
     a, b : (str, str)
         Labels of an early and a late result.
-    within : float
-        What near is.
+    near : float
+        How many times the late result the early one is at most.
     metric : str
         What is compared.
     """
 
     def check(results: Results) -> Verdict:
-        told, right = [], []
+        told, right, signs = [], [], []
         for series in results.distinct("series"):
             here = results.where(series=series)
             one, other = (
-                here.where(method=early).mean(metric) / here.where(method=late).mean(metric)
-                for early, late in (a, b)
+                quotient(*(mean_of(here.where(method=label), metric) for label in pair)) for pair in (a, b)
             )
-            if math.isfinite(one - other):
-                told.append(f"{series} {one:.3g} and {other:.3g}")
-                right.append(one <= within < other)
+            if math.isfinite(one[0] - other[0]):
+                told.append(f"{series} {one[0]:.3g} and {other[0]:.3g}")
+                right.append(one[0] <= near < other[0])
+                signs.append(_both(within(*one, 0.0, near), within(*other, near, math.inf)))
         if not right:
             return Verdict("not run", "no table has results of all four")
         why = f"early over late, {a[0]} and {b[0]}: {', '.join(told)}"
-        return Verdict("holds" if all(right) else "in part" if any(right) else "does not hold", why)
+        return decide(all(right), signs, why)
 
     return check
+
+
+def _both(one: Sign, other: Sign) -> Sign:
+    """Return the sign of two conditions, both of which must be met."""
+    return None if one is None or other is None else min(one, other)
 
 
 def slope(label: str, low: float, high: float, *, metric: str = "seconds") -> Callable[[Results], Verdict]:
-    """Check that a metric grows like a power of what is varied, with an exponent between `low` and `high`."""
+    """Check that a metric grows like a power of what is varied, with an exponent between `low` and `high`.
+
+    One exponent for all tables, each at a height of its own; and one for each table, to see where it is sure.
+    """
 
     def check(results: Results) -> Verdict:
         own = results.where(method=label)
-        steps = []
-        for series in own.distinct("series"):
-            points = [(x, cell.mean(metric)) for _, x, cell in own.where(series=series).cells()]
-            logs = np.log([(x, y) for x, y in points if x > 0 and y > 0]).reshape(-1, 2)
-            # One exponent for all tables, each at a height of its own.
-            steps.append(logs - logs.mean(axis=0) if len(logs) > 1 else np.empty((0, 2)))
-        across, up = np.concatenate(steps).T
-        if not (across**2).sum() > 0:
-            return Verdict("not run", "fewer than two values were run")
-        found = float((across * up).sum() / (across**2).sum())
-        outcome: Outcome = "holds" if low <= found <= high else "does not hold"
-        return Verdict(outcome, f"exponent {found:.2f} (claimed {low:g} to {high:g})")
+        tables = [points(own.where(series=series), metric) for series in own.distinct("series")]
+        tables = [(x, runs) for x, runs in tables if len(x) > 1]
+        if not tables:
+            return Verdict("not run", f"fewer than two values were run {LEAST_RUNS} times")
+        found = _exponent([(x, np.array([v.mean() for v in runs])) for x, runs in tables])
+        signs = [within(*_exponent_of(x, runs), low, high) for x, runs in tables]
+        why = f"exponent {found:.2f} (claimed {low:g} to {high:g})"
+        return decide(low <= found <= high, signs, why)
 
     return check
+
+
+def points(results: Results, metric: str) -> tuple[Array, list[Array]]:
+    """Return the values of what is varied, and the runs at each that has enough of them."""
+    cells = [(x, cell.values(metric)) for _, x, cell in results.cells()]
+    cells = [(x, v) for x, v in cells if x > 0 and len(v) >= LEAST_RUNS and v.mean() > 0]
+    return np.array([x for x, _ in cells]), [values for _, values in cells]
+
+
+def _exponent(tables: list[tuple[Array, Array]]) -> float:
+    logs = [np.log(table) for table in map(np.stack, tables)]
+    across, up = np.concatenate([both - both.mean(axis=1, keepdims=True) for both in logs], axis=1)
+    return float((across * up).sum() / (across**2).sum())
+
+
+def _exponent_of(x: Array, runs: list[Array]) -> tuple[float, float]:
+    """Return the exponent on one table, and its standard error."""
+    found = _exponent([(x, np.array([values.mean() for values in runs]))])
+    return found, spread_of([_exponent([(x, means)]) for means in drawn_again(runs) if (means > 0).all()])
+
+
+def drawn_again(runs: list[Array], seed: int = 0) -> Array:
+    """Return the means of cells with their runs drawn again and again, one line for each time."""
+    rng = np.random.default_rng(seed)  # the same results have the same verdict
+    return np.array([rng.choice(values, (_DRAWN, len(values))).mean(axis=1) for values in runs]).T
+
+
+def spread_of(again: Sequence[float]) -> float:
+    """Return the standard error of what was found with runs drawn again, NaN where nothing was."""
+    found = [value for value in again if math.isfinite(value)]
+    return float(np.std(found)) if found else math.nan
 
 
 def steeper(
@@ -110,22 +147,37 @@ def steeper(
 
     def check(results: Results) -> Verdict:
         # Only where both were run: a slow one that lacks the large tables must not seem to grow less.
-        one_has, other_has = (set(results.where(method=label).distinct("series")) for label, _ in (a, b))
-        both = Results(r for r in results if r["series"] in one_has & other_has)
-        (first, one), (second, other) = (
-            _growth(both, label, fact, metric, absolute=absolute) for label, fact in (a, b)
+        cells = [
+            (cell.records[0], [cell.where(method=label).values(metric) for label, _ in (a, b)])
+            for _, _, cell in results.cells()
+        ]
+        cells = [(facts, runs) for facts, runs in cells if min(map(len, runs)) >= LEAST_RUNS]
+        across = np.array([[facts[name] for name in _FACTS] for facts, _ in cells], dtype=np.float64)
+        at = [_FACTS.index(fact) for _, fact in (a, b)]
+        if not len(cells) or not np.ptp(across, axis=0)[at].all():
+            return Verdict("not run", f"too few tables were run {LEAST_RUNS} times")
+        # Tables are drawn again with their runs: on others of the same make it would grow otherwise. Two
+        # methods' runs are drawn apart, one method's together.
+        drawn = [
+            drawn_again([runs[i] for _, runs in cells], zlib.crc32(label.encode()))
+            for i, (label, _) in enumerate((a, b))
+        ]
+        tables = np.random.default_rng(0).integers(len(cells), size=(_DRAWN, len(cells)))
+        again = [
+            _apart(across[pick], [every[i][pick] for every in drawn], at, absolute)[2]
+            for i, pick in enumerate(tables)
+            if np.ptp(across[pick], axis=0)[at].all()
+        ]
+        means = [np.array([runs[i].mean() for _, runs in cells]) for i in (0, 1)]
+        first, second, gap = _apart(across, means, at, absolute)
+        if not math.isfinite(gap):
+            return Verdict("not run", "there is no excess to speak of")
+        what, error = "slope" if absolute else "exponent", spread_of(again)
+        why = (
+            f"{len(cells)} tables: {what} of {a[0]} in {a[1]} {first:.2g}, of {b[0]} in {b[1]} {second:.2g} "
+            f"(their difference has a standard error of {error:.2g})"
         )
-        if not math.isfinite(first - second):
-            return Verdict("not run", "too few values were run")
-        what = "slope" if absolute else "exponent"
-        why = f"{what} of {a[0]} in {a[1]} {first:.2g}, of {b[0]} in {b[1]} {second:.2g}"
-        apart = float(np.std(one - other)) if len(one) and len(other) else math.nan
-        if math.isfinite(apart):
-            why += f" (their difference has a standard error of {apart:.2g})"
-        if first <= second:
-            return Verdict("does not hold", why)
-        close = first - second < 2 * apart  # never where there was one run of each
-        return Verdict("in part", f"{why}; too close to tell") if close else Verdict("holds", why)
+        return decide(first > second, [within(gap, error, 0.0, math.inf)], why)
 
     return check
 
@@ -133,22 +185,10 @@ def steeper(
 _FACTS = ("columns", "k")
 
 
-def _growth(results: Results, label: str, fact: str, metric: str, *, absolute: bool) -> tuple[float, Array]:
-    """Return how a method's means grow with a fact, others held, and the same of runs drawn again."""
-    cells = [cell for _, _, cell in results.where(method=label).cells()]
-    runs = [(cell.records[0], cell.values(metric)) for cell in cells]
-    runs = [(facts, values) for facts, values in runs if len(values)]
-    if len({facts[fact] for facts, _ in runs}) < 2:
-        return math.nan, np.empty(0)
-    across = np.array([[facts[name] for name in _FACTS] for facts, _ in runs], dtype=np.float64)
-    # The same results have the same verdict; two methods' runs are drawn apart, one method's together.
-    rng = np.random.default_rng(zlib.crc32(label.encode()))
-    drawn = np.array([rng.choice(values, (_DRAWN, len(values))).mean(axis=1) for _, values in runs])
-    at = _FACTS.index(fact)
-    again = np.array([_fitted(across, means, absolute)[at] for means in drawn.T])
-    several = all(len(values) > 1 for _, values in runs)
-    means = np.array([values.mean() for _, values in runs])
-    return float(_fitted(across, means, absolute)[at]), again if several else np.empty(0)
+def _apart(across: Array, means: list[Array], at: list[int], absolute: bool) -> tuple[float, float, float]:
+    """Return how two methods' means grow, each with its own fact and others held, and the difference."""
+    first, second = (float(_fitted(across, own, absolute)[i]) for own, i in zip(means, at, strict=True))
+    return first, second, first - second
 
 
 def _fitted(across: Array, means: Array, absolute: bool) -> Array:
@@ -165,18 +205,14 @@ def predicts(label: str, predicted: str, measured: str, factor: float) -> Callab
     """Check that a predicted value is within a factor of the measured one, in the median over the cells."""
 
     def check(results: Results) -> Verdict:
-        ratios = [
-            cell.mean(predicted) / cell.mean(measured) for _, _, cell in results.where(method=label).cells()
-        ]
-        ratios = [ratio for ratio in ratios if math.isfinite(ratio)]
+        ratios = _quotients(results.where(method=label), predicted, measured)
         if not ratios:
             return Verdict("not run", "no centre moved")
-        middle = float(np.median(ratios))
-        outcome: Outcome = "holds" if 1 / factor <= middle <= factor else "does not hold"
-        return Verdict(
-            outcome,
-            f"predicted / measured: median {middle:.2f}, from {min(ratios):.2f} to {max(ratios):.2f}",
-        )
+        values = [ratio for ratio, _ in ratios]
+        middle = float(np.median(values))
+        why = f"predicted / measured: median {middle:.2f}, from {min(values):.2f} to {max(values):.2f}"
+        signs = [within(*ratio, 1 / factor, factor) for ratio in ratios]
+        return decide(1 / factor <= middle <= factor, signs, why)
 
     return check
 
@@ -185,12 +221,17 @@ def bounds(label: str, bound: str, measured: str) -> Callable[[Results], Verdict
     """Check that the mean of what was measured is below a bound in every cell."""
 
     def check(results: Results) -> Verdict:
-        cells = [cell for _, _, cell in results.where(method=label).cells()]
-        shares = [cell.mean(measured) / cell.mean(bound) for cell in cells]
-        shares = [share for share in shares if math.isfinite(share)]
-        if not shares:
+        ratios = _quotients(results.where(method=label), measured, bound)
+        if not ratios:
             return Verdict("not run", "nothing was measured")
+        shares = [share for share, _ in ratios]
         why = f"measured / bound: median {np.median(shares):.2g}, at most {max(shares):.2g}"
-        return Verdict("holds" if max(shares) <= 1 else "does not hold", why)
+        return decide(max(shares) <= 1, [within(*ratio, -math.inf, 1.0) for ratio in ratios], why)
 
     return check
+
+
+def _quotients(results: Results, one: str, other: str) -> list[tuple[float, float]]:
+    """Return the quotient of two metrics in every cell that has both, and its standard error."""
+    found = [quotient(mean_of(cell, one), mean_of(cell, other)) for _, _, cell in results.cells()]
+    return [ratio for ratio in found if math.isfinite(ratio[0])]

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from shoal.bench.claims import Claim, Outcome, Verdict
+from shoal.bench.claims import Claim
 from shoal.bench.drawing import figure_of
 from shoal.bench.experiment import Experiment
 from shoal.bench.ranking import DEFAULT
 from shoal.bench.results import Results
+from shoal.bench.surely import Outcome, Verdict
 from shoal.bench.trends import NO_NOISE
 from shoal.reporting.document import Block, Table, style
 
@@ -35,8 +36,6 @@ _SAID: dict[Outcome, str] = {
 }
 # How an own claim, about our methods, begins or ends.
 _OURS = "(ours)"
-# Runs of a cell, at its most, below which a claim is not judged: two that agree say little of their spread.
-LEAST_RUNS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,22 +81,22 @@ def _judge(experiment: Experiment, claim: Claim, results: Results) -> Judged:
         for label in claim.methods
         for _, _, cell in results.where(method=label).cells()
     ]
-    verdict, often = claim.judge(results), ""
+    often = ""
     if counts:
         often = str(min(counts)) if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
-        if max(counts) < LEAST_RUNS:
-            verdict = Verdict("not run", f"{often} of each so far: a verdict wants {LEAST_RUNS} or more")
-    return Judged(experiment, claim, verdict, often)
+    return Judged(experiment, claim, claim.judge(results), often)
 
 
 def claims_table(found: Iterable[Judged]) -> Iterator[Block]:
     """Yield the list of claims, those that were not run folded."""
-    head = ("source", "claim", "verdict", "what we measured", "runs per cell", "again")
+    sure = "cells surely for / surely against / undecided"
+    head = ("source", "claim", "verdict", sure, "what we measured", "runs per cell", "again")
     rows = [
         (
             one.experiment.paper,
             one.claim.text,
             one.verdict.outcome,
+            "; ".join(map(str, one.verdict.cells)),
             one.verdict.why,
             one.runs,
             f"`shoal bench run {one.experiment.name}`"

@@ -7,10 +7,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from shoal.bench.claims import Claim, Outcome, Verdict, better
+from shoal.bench.claims import Claim, Where
+from shoal.bench.comparisons import better
 from shoal.bench.experiment import Data, Experiment, Method, Quick, Sweep
 from shoal.bench.results import Results
-from shoal.bench.trends import slope
+from shoal.bench.surely import Cells, Verdict, decide, error_of, mean_of, quotient, within
+from shoal.bench.trends import drawn_again, points, slope, spread_of
 
 _FELDMAN = "Feldman et al. 2017"
 _DELTA = 1e-8  # "much less than 1/n"
@@ -35,6 +37,8 @@ _KMEANS = Method.of("KMeans", "auto", neighbours="replace")
 # Table 2 says from where on their coreset is of use; so does an error no larger than this, of the published
 # search at their epsilon, and a larger one at a tenth of it.
 _OF_USE = 0.3
+# A correlation from which points are called linear.
+_LINEAR = 0.9
 _PLAIN = Method.of("Coreset, not refined", "coreset", neighbours="replace", refine=False, strength=30.0)
 _BLOCKS = Method.of("Coresets of blocks", "coreset-blocks", neighbours="replace")
 _GRID = Method.of("EUG grid", "grid", neighbours="replace", resolution="theta")
@@ -51,11 +55,16 @@ def serves_from(epsilon: float, label: str = "Coreset, GoodRadius") -> Callable[
 
     def check(results: Results) -> Verdict:
         own = results.where(method=label)
-        at, below = (own.where(x=epsilon * part).mean("cost_gap") for part in (1.0, 0.1))
-        if not math.isfinite(at - below):
+        at, below = (mean_of(own.where(x=epsilon * part), "cost_gap") for part in (1.0, 0.1))
+        if not math.isfinite(at[0] - below[0]):
             return Verdict("not run", "no results of the published search at these epsilons")
-        why = f"error {at:.2g} at {epsilon:g}, {below:.2g} at a tenth; {_OF_USE:g} is called of use"
-        return Verdict("holds" if at <= _OF_USE < below else "does not hold", why)
+        why = (
+            f"error {at[0]:.2g} at {epsilon:g}, {below[0]:.2g} at a tenth; what is of use is our own word, "
+            f"{_OF_USE:g}"
+        )
+        signs = within(*at, -math.inf, _OF_USE), within(*below, _OF_USE, math.inf)
+        names = f"at {epsilon:g}", "at a tenth"
+        return decide(at[0] <= _OF_USE < below[0], signs, why, names)
 
     return check
 
@@ -64,16 +73,16 @@ def with_logarithm(label: str) -> Callable[[Results], Verdict]:
     """Check that the number of points grows linearly with the logarithm of epsilon."""
 
     def check(results: Results) -> Verdict:
-        points = [(math.log(x), c.mean("points")) for _, x, c in results.where(method=label).cells()]
-        points = [(x, y) for x, y in points if math.isfinite(y)]
-        if len(points) < 3:
+        x, runs = points(results.where(method=label), "points")
+        if len(x) < 3:
             return Verdict("not run", "it was run at fewer than three epsilons")
-        x, y = np.array(points).T
+        y, across = np.array([values.mean() for values in runs]), np.log(x)
         if np.ptp(y) == 0:
-            return Verdict("does not hold", f"{y[0]:.0f} points at every epsilon")
-        found = float(np.corrcoef(x, y)[0, 1])
-        outcome: Outcome = "holds" if found > 0.9 else "does not hold"
-        return Verdict(outcome, f"correlation {found:.3f}, from {y.min():.0f} to {y.max():.0f} points")
+            return Verdict("does not hold", f"{y[0]:.0f} points at every epsilon", (Cells(0, 1, 0),))
+        found = float(np.corrcoef(across, y)[0, 1])
+        again = [float(np.corrcoef(across, means)[0, 1]) for means in drawn_again(runs)]
+        why = f"correlation {found:.3f}, from {y.min():.0f} to {y.max():.0f} points"
+        return decide(found > _LINEAR, [within(found, spread_of(again), _LINEAR, math.inf)], why)
 
     return check
 
@@ -83,13 +92,16 @@ def fewer(a: str, b: str, low: float, high: float) -> Callable[[Results], Verdic
 
     def check(results: Results) -> Verdict:
         one, other = results.where(method=a), results.where(method=b)
-        times = other.mean("points") / one.mean("points")
+        times, _ = quotient(mean_of(other, "points"), mean_of(one, "points"))
         if not math.isfinite(times):
             return Verdict("not run", f"no results of both {a} and {b}")
-        signs = one.mean("negative"), other.mean("negative")
-        why = f"{times:.3g} times fewer; negative weights: {signs[0]:.0%} of {a}, {signs[1]:.0%} of {b}"
-        holds = low <= times and signs[0] == 0
-        return Verdict("holds" if holds else "does not hold", f"{why} (claimed {low:g} to {high:g} times)")
+        negative = one.mean("negative"), other.mean("negative")
+        why = f"{times:.3g} times fewer; negative weights: {negative[0]:.0%} of {a}, {negative[1]:.0%} of {b}"
+        pairs = [pair for _, *pair in Where().pairs(results, b, a, "points")]
+        found = [quotient(*((each.mean, error_of(each)) for each in pair)) for pair in pairs]
+        signs = [-1 if negative[0] else within(*ratio, low, math.inf) for ratio in found]
+        holds = low <= times and not negative[0]
+        return decide(holds, signs, f"{why} (claimed {low:g} to {high:g} times)")
 
     return check
 

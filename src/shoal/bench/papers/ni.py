@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from shoal.bench.claims import Claim, better, order
+from shoal.bench.claims import Claim
+from shoal.bench.comparisons import better, order
 from shoal.bench.experiment import Data, Experiment, Method, Quick, Sweep
 from shoal.bench.trends import slope
 

@@ -6,7 +6,8 @@ from itertools import product
 from typing import Any
 
 from shoal.algorithms.shared.su_error import smallest_epsilon
-from shoal.bench.claims import Claim, better, near, no_worse
+from shoal.bench.claims import Claim
+from shoal.bench.comparisons import better, near, no_worse
 from shoal.bench.experiment import Data, Experiment, Method, Quick, Sweep
 from shoal.bench.trends import NO_NOISE, bounds, noise_dominates, predicts, slope, sooner, steeper
 from shoal.reporting.store import Record
