@@ -9,7 +9,7 @@ import numpy as np
 
 from shoal.bench.drawing import figure_of, log_ticks, names_above, names_height
 from shoal.bench.experiment import Experiment, Metric
-from shoal.bench.results import Results
+from shoal.bench.results import Results, Summary
 from shoal.bench.style import METRICS, look, number
 from shoal.bench.trends import NO_NOISE
 from shoal.reporting.document import style
@@ -33,17 +33,9 @@ def overview(experiment: Experiment, results: Results, metric: Metric) -> Any:
         for ax, x in zip(grid[0], values, strict=True):
             for i, table in enumerate(tables):
                 for j, label in enumerate(labels):
-                    summary = results.where(series=table, x=x, method=label).summary(metric)
-                    if summary is None:
-                        continue
                     y = i - (j - (len(labels) - 1) / 2) * 0.68 / len(labels)  # the first on top
-                    own = look(label)
-                    ax.plot([summary.low, summary.high], [y, y], color=own.colour, alpha=0.35, linewidth=3)
-                    ax.plot(summary.mean, y, own.marker, color=own.colour, markersize=6, mec="white", mew=0.6)
-            ax.set_xscale("log")
-            if metric == "ratio":
-                ax.axvline(1, color="#444444", linewidth=1.2, linestyle=(0, (1, 1)))
-            log_ticks(ax.xaxis, *ax.get_xlim())
+                    _dot(ax, y, label, results.where(series=table, x=x, method=label).summary(metric))
+            _along(ax, metric)
             silent = experiment.sweep.over == "epsilon" and x == NO_NOISE
             ax.set_title("no noise" if silent else f"{experiment.sweep.over} = {number(x)}")
             ax.grid(axis="y", visible=False)
@@ -66,14 +58,8 @@ def _one_table(experiment: Experiment, results: Results, metric: Metric) -> Any:
     grid = figure.subplots(1, len(values), sharey=True, sharex=True, squeeze=False)
     for ax, x in zip(grid[0], values, strict=True):
         for y, label in enumerate(labels):
-            summary, own = results.where(x=x, method=label).summary(metric), look(label)
-            if summary is not None:
-                ax.plot([summary.low, summary.high], [y, y], color=own.colour, alpha=0.35, linewidth=4)
-                ax.plot(summary.mean, y, own.marker, color=own.colour, markersize=7, mec="white", mew=0.6)
-        ax.set_xscale("log")
-        if metric == "ratio":
-            ax.axvline(1, color="#444444", linewidth=1.2, linestyle=(0, (1, 1)))
-        log_ticks(ax.xaxis, *ax.get_xlim())
+            _dot(ax, y, label, results.where(x=x, method=label).summary(metric), size=7)
+        _along(ax, metric)
         ax.set_title(f"{results.records[0]['series']}, {experiment.sweep.over} = {number(x)}")
     grid[0, 0].set_yticks(range(len(labels)), labels)
     grid[0, 0].set_ylim(len(labels) - 0.4, -0.6)
@@ -81,6 +67,22 @@ def _one_table(experiment: Experiment, results: Results, metric: Metric) -> Any:
         text.set_color(look(label).colour)
     figure.supxlabel(METRICS[metric])
     return figure
+
+
+def _dot(ax: Any, y: float, label: str, summary: Summary | None, size: int = 6) -> None:
+    """Draw a method's mean, and a bar from the 10th to the 90th percentile of its runs."""
+    if summary is not None:
+        own = look(label)
+        ax.plot([summary.low, summary.high], [y, y], color=own.colour, alpha=0.35, linewidth=size - 3)
+        ax.plot(summary.mean, y, own.marker, color=own.colour, markersize=size, mec="white", mew=0.6)
+
+
+def _along(ax: Any, metric: Metric) -> None:
+    """Make the axis logarithmic, and mark what is as good as without privacy."""
+    ax.set_xscale("log")
+    if metric == "ratio":
+        ax.axvline(1, color="#444444", linewidth=1.2, linestyle=(0, (1, 1)))
+    log_ticks(ax.xaxis, *ax.get_xlim())
 
 
 def _least(results: Results, metric: str) -> float:
