@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from shoal.bench.chapters import not_run, section, table
+from shoal.bench.chapters import not_run, pictures, table
 from shoal.bench.claims import Claim
 from shoal.bench.comparisons import better
 from shoal.bench.experiment import Data, Sweep
@@ -19,7 +19,7 @@ from shoal.bench.style import look
 from shoal.bench.surely import Verdict
 from shoal.bench.verdicts import judged, sentence
 from shoal.errors import InvalidInput
-from shoal.reporting.document import Bullets, Heading, Table, Text, markdown, page
+from shoal.reporting.document import Bullets, Heading, Table, markdown, page
 
 
 def runs(made_up, method, means, spread=0.1, **facts):
@@ -199,20 +199,21 @@ def test_what_is_left_to_run_is_told_with_its_hours(tiny, made_up):
     assert not list(not_run([whole], {"tiny": Results([made_up("DPLloyd", run=i) for i in range(wanted)])}))
 
 
-def test_a_section_says_where_less_was_run_than_the_experiment_has(tiny, made_up):
-    def told(**facts):
-        found = Results(made_up("DPLloyd", run=run, nicv=1.0, **facts) for run in range(3))
-        return next(block.text for block in section(tiny, found, ()) if isinstance(block, Text))
+def test_captions_say_where_a_figure_is_narrower_than_its_paper(tiny, made_up):
+    def told(found, **changes):
+        paper = replace(tiny, hours=2.0, methods=tiny.methods[:2], **changes)
+        [picture] = pictures(paper, Results(found), ("overview",))
+        return picture.caption
 
-    assert "So far 1 of 2 tables. Not run yet at epsilon = 0.5." in told(series="iris", x=4.0)
-    both = [made_up("DPLloyd", series=d.label, x=x, nicv=1.0) for d in tiny.data for x in (0.5, 4.0)]
-    whole = [block.text for block in section(tiny, Results(both), ()) if isinstance(block, Text)]
-    assert "So far" not in whole[0]
-    assert "Not run" not in whole[0]
-    assert "Some methods" not in whole[0]
-    fewer = Results([*both, made_up("KMeans", series="iris", x=4.0, nicv=1.0)])
-    said = next(block.text for block in section(tiny, fewer, ()) if isinstance(block, Text))
-    assert "Some methods so far on 1." in said
+    iris = [made_up("DPLloyd", series="iris", x=4.0, run=i, ratio=1.0) for i in range(4)]
+    so_far = "so far 1 of 2 tables, not at epsilon = 0.5 (the rest takes 2 hours of two cores)."
+    assert told(iris).endswith(f" Narrower than the paper: {so_far}")
+    both = [made_up("DPLloyd", series=d.label, x=x, ratio=1.0) for d in tiny.data for x in (0.5, 4.0)]
+    assert "arrower" not in told(both)
+    assert told(both, narrower="no moon").endswith(" Narrower than the paper: no moon.")
+    fewer = [*both, made_up("KMeans", series="iris", x=4.0, ratio=1.0)]
+    assert "so far 1 for KMeans (" in told(fewer)
+    assert " So far: " in told(iris, paper="ours")
 
 
 def test_medians_stand_beside_means_where_runs_scatter(made_up):

@@ -20,8 +20,7 @@ def section(experiment: Experiment, results: Results, figures: Iterable[str]) ->
     runs = {len(cell.where(method=m)) for _, _, cell in results.cells() for m in cell.distinct("method")}
     source = "Our own." if experiment.paper == "ours" else f"{experiment.paper}."
     often = f"{min(runs)} to {max(runs)}" if len(runs) > 1 else f"{max(runs)}"
-    told = f"{source} `{experiment.name}`, {often} runs of each.{_so_far(experiment, results)}"
-    yield Text(f"{told} {experiment.note}".strip())
+    yield Text(f"{source} `{experiment.name}`, {often} runs of each. {experiment.note}".strip())
     if experiment.alone:
         yield Text("Measured on a machine that was shared with other work: read the ratios, not the seconds.")
     yield from pictures(experiment, results, figures)
@@ -31,19 +30,30 @@ def section(experiment: Experiment, results: Results, figures: Iterable[str]) ->
         yield Text(f"**{len(results.failed)} runs failed:** " + "; ".join(errors[:4]))
 
 
-def _so_far(experiment: Experiment, results: Results) -> str:
-    """Say where less was run than the experiment has: tables, and values of what is varied."""
+def _narrower(experiment: Experiment, results: Results) -> str:
+    """Say in what a figure is narrower than its paper: by what it has, and by what is run of it so far."""
     tables, values = experiment.data, experiment.sweep.values
     ran = len(results.distinct("series"))
-    missing = sorted(set(map(float, values)) - set(results.distinct("x")))
-    told = f" So far {ran} of {len(tables)} tables." if ran < len(tables) else ""
-    own = (results.where(method=label) for label in results.distinct("method"))
-    fewest = min(len(found.distinct("series")) for found in own)
-    if fewest < ran and not any(method.only for method in methods_of(experiment)):
-        told += f" Some methods so far on {fewest}."
-    if missing:
-        told += f" Not run yet at {experiment.sweep.over} = {', '.join(map(number, missing))}."
-    return told
+    so_far = [f"{ran} of {len(tables)} tables"] if ran < len(tables) else []
+    own = {label: len(results.where(method=label).distinct("series")) for label in results.distinct("method")}
+    if not any(method.only for method in methods_of(experiment)):
+        for n in sorted(set(own.values()) - {ran}):
+            so_far.append(f"{n} for {' and '.join(label for label in own if own[label] == n)}")
+    if missing := sorted(set(map(float, values)) - set(results.distinct("x"))):
+        so_far.append(f"not at {experiment.sweep.over} = {', '.join(map(number, missing))}")
+    told = [experiment.narrower] if experiment.narrower else []
+    if so_far:
+        hours = f"{_left(experiment, results) * experiment.hours:.1g}"
+        told.append(f"so far {', '.join(so_far)} (the rest takes {hours} hours of two cores)")
+    if not told:
+        return ""
+    return f" {'So far' if experiment.paper == 'ours' else 'Narrower than the paper'}: {'; '.join(told)}."
+
+
+def _left(experiment: Experiment, results: Results) -> float:
+    """Return the share of an experiment's runs that is not done."""
+    wanted = experiment.n_cases(methods_of(experiment))
+    return 1 - min(len(results), wanted) / wanted
 
 
 def pictures(experiment: Experiment, results: Results, figures: Iterable[str]) -> Iterator[Picture]:
@@ -55,7 +65,7 @@ def pictures(experiment: Experiment, results: Results, figures: Iterable[str]) -
             )
             if len(shown.values(metric)):
                 name = f"{experiment.name}-{kind}" + ("" if metric == experiment.metrics[0] else f"-{metric}")
-                caption = f"{experiment.title}: {METRICS[metric]}."
+                caption = f"{experiment.title}: {METRICS[metric]}.{_narrower(experiment, results)}"
                 if kind == "curves" and len(shown.distinct("method")) > FEW:
                     caption += (
                         " Of more than eight methods in a panel, those with the lowest cost; all are in the "
@@ -100,14 +110,13 @@ def not_run(experiments: Iterable[Experiment], results: dict[str, Results]) -> I
         done = min(len(results[experiment.name]), wanted)
         reasons = [f"waits for {reason}" for reason in awaited(experiment)]
         if done < wanted or reasons:
-            share = 1 - done / wanted
             (part if done else whole).append(
                 (
                     experiment.paper,
                     f"`shoal bench run {experiment.name}`",
                     experiment.title,
                     f"{done:,} of {wanted:,}" + "".join(f"; {reason}" for reason in reasons),
-                    f"{share * experiment.hours:.2g}",
+                    f"{_left(experiment, results[experiment.name]) * experiment.hours:.2g}",
                 )
             )
     if whole or part:

@@ -189,7 +189,9 @@ class Experiment:
     quick : Quick
         What `--quick` leaves.
     note : str
-        What a reader must know; where it is narrower than its paper, in what.
+        What a reader must know.
+    narrower : str
+        In what it is narrower than its paper, when all of it is run; captions say so.
     hours : float
         How long all of it takes, about, on two free cores.
     starts : int
@@ -212,6 +214,7 @@ class Experiment:
     alone: bool = False
     quick: Quick = Quick()
     note: str = ""
+    narrower: str = ""
     hours: float = 0.1
     starts: int = STARTS
 

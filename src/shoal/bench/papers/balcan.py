@@ -211,8 +211,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         starts=_FEW_STARTS,
         quick=Quick(3, (2, 8)),
         hours=0.5,
-        note="15,000 rows of three classes and 512 ResNet-18 features stand in for the paper's 100,000 "
-        "rows and 160 Inception features.",
+        narrower="15,000 rows of three classes and 512 ResNet-18 features stand in for 100,000 rows and 160 "
+        "Inception features",
         claims=(
             Claim(
                 "Theirs beats SuLQ (here on a stand-in with 15,000 rows)",

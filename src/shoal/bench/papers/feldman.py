@@ -121,9 +121,9 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             delta=_DELTA,
             k=k,
             alone=True,
-            note=f"{_NOTE} The paper goes to 1e7 rows; here to 2e6. Exponents are of this program, whose "
-            "counts are compiled loops over all rows: what does not depend on them weighs more than in "
-            "theirs.",
+            note=f"{_NOTE} Exponents are of this program, whose counts are compiled loops over all rows: "
+            "what does not depend on them weighs more than in theirs.",
+            narrower="up to 2e6 rows for 1e7",
             claims=(
                 Claim(
                     "Run time grows like N to the power 1.6 to 1.7",
@@ -149,9 +149,9 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         delta=_DELTA,
         k=5,
         alone=True,
-        note="k = 5 alone, and 99,000 trips; blocks of 10,000 rows share the cost of one, and each has "
-        "half of epsilon, because a row that is replaced may change its block. The published GoodRadius is "
-        "for two columns.",
+        note="Blocks of 10,000 rows share the cost of one, and each has half of epsilon, because a row that "
+        "is replaced may change its block. The published GoodRadius is for two columns.",
+        narrower="k = 5 alone, and 99,000 trips",
         claims=(
             Claim(
                 "Cutting the rows into blocks costs accuracy: all rows at once are better (ours)",
@@ -173,7 +173,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             delta=_DELTA,
             k=k,
             quick=Quick(4, (0.02, 0.1, 0.5, 2.0)),
-            note=f"{_NOTE} One N, where the paper has a line for each of several; 10 runs for 100.",
+            note=_NOTE,
+            narrower="one N for several, and fewer runs than 100",
             hours=0.5,
             claims=(
                 Claim(
@@ -213,7 +214,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             delta=_DELTA,
             k=k,
             quick=Quick(4),
-            note=f"{_NOTE} The table has 500,000 and 1,000,000 rows too; here 100,000.",
+            note=_NOTE,
+            narrower="100,000 rows, not 500,000 and 1,000,000 too",
             claims=(
                 Claim(
                     f"From epsilon = {TABLE_2[k][0]:g} on the coreset serves, and not far below",
@@ -242,7 +244,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         delta=_DELTA,
         quick=Quick(4),
         hours=0.4,
-        note=f"{_NOTE} One epsilon, 1, and 2e6 rows, where the paper has several and 1e6.",
+        note=_NOTE,
+        narrower="one epsilon, 1, for several; 2e6 rows for 1e6",
         claims=(
             Claim(
                 "The error becomes larger as there are more clusters",

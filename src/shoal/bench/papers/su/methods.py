@@ -8,7 +8,6 @@ from shoal.bench.experiment import Data, Method
 
 SU = "Su et al. 2016"
 
-# Su et al. run DPLloyd 100 times from each of 30 starts; here each run draws its own start.
 LLOYD = Method.of("DPLloyd-Impr", "lloyd", noise="laplace", max_iter=5, division="plain")
 UNIFORM = Method.of(
     "DPLloyd, uniform", "lloyd", noise="laplace", max_iter=5, division="plain", init="uniform"
@@ -30,6 +29,7 @@ LOW = ("s1", "gowalla_poi", "gowalla_nyc_checkins", "tiger_stand_in", "image_rgb
 HIGH = ("adult", "lifesci_columns")
 TABLES = tuple(map(Data.of, (*LOW, *HIGH)))
 EPSILONS = (0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0)
+FEWER_RUNS = "fewer runs, each from starts of its own, for 100 from each of 30 starts"
 STAND_INS = (
     "Gowalla's 107,091 places are not to be had: 32,510 places and the New York check-ins of the same "
     "network stand in. TIGER is a made-up two-cluster stand-in."

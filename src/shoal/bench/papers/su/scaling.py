@@ -9,6 +9,7 @@ from shoal.bench.comparisons import better
 from shoal.bench.experiment import Data, Experiment, Method, Quick, Sweep
 from shoal.bench.papers.su.methods import (
     EUG,
+    FEWER_RUNS,
     GENETIC,
     GUPT_3K,
     HYBRID,
@@ -74,6 +75,7 @@ FIGURE_2 = Experiment(
     figures=("heatmap",),
     quick=Quick(5, data=_GRID_9),
     hours=6.0,
+    narrower=FEWER_RUNS,
     note=_GRID_NOTE,
     claims=(
         _steeper(
@@ -106,6 +108,7 @@ FIGURE_6 = Experiment(
     figures=("heatmap",),
     quick=Quick(10, data=_GRID_9),
     hours=1.0,
+    narrower=FEWER_RUNS,
     note=_GRID_NOTE,
     claims=(
         _steeper("Hybrid is more scalable than EUGkM in d", ("EUGkM", "columns"), ("Hybrid", "columns")),

@@ -10,6 +10,7 @@ from shoal.bench.papers.su.methods import (
     AS_GUPT,
     EPSILONS,
     EUG,
+    FEWER_RUNS,
     GENETIC,
     GUPT,
     GUPT_3K,
@@ -48,7 +49,8 @@ FIGURE_1 = Experiment(
     metrics=("nicv",),
     quick=Quick(10, (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)),
     hours=2.0,
-    note=f"{STAND_INS} 20 runs, each from starts of its own, where the paper has 100 from each of 30 starts.",
+    note=STAND_INS,
+    narrower=FEWER_RUNS,
     claims=(
         *(
             Claim(
@@ -125,6 +127,7 @@ FIGURE_3 = Experiment(
     metrics=("nicv",),
     quick=Quick(10),
     hours=1.0,
+    narrower=FEWER_RUNS,
     note="N^0.4 is between 30 (S1) and 114 (the check-ins) blocks. At an epsilon of a million there is "
     "no noise to speak of: what is left is the error of aggregation.",
     claims=(
@@ -160,6 +163,7 @@ FIGURE_4 = Experiment(
     figures=("overview",),
     hours=0.2,
     quick=Quick(10),
+    narrower=FEWER_RUNS,
     note="At an epsilon of a million both are as good as non-private.",
     claims=(
         Claim(
@@ -186,6 +190,7 @@ FIGURE_5 = Experiment(
     metrics=("nicv",),
     quick=Quick(10, (0.05, 0.2, 0.7, 2.0)),
     hours=2.0,
+    narrower=FEWER_RUNS,
     note=STAND_INS + " The paper: Gowalla at 0.7 Hybrid 0.02172, EUGkM 0.02174; Adult at 0.05 EUGkM 0.370.",
     claims=(
         *(
