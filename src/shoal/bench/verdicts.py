@@ -22,14 +22,14 @@ from shoal.reporting.document import Block, Table, style
 # What a verdict is called in a picture, and its colour.
 _DRAWN: dict[Outcome, tuple[str, str]] = {
     "holds": ("hold", "#00846b"),
-    "in part": ("hold in part", "#e6a02e"),
+    "in part": ("in part, or too close to tell", "#e6a02e"),
     "depends on what the paper leaves open": ("depend on what the paper leaves open", "#7a8b99"),
     "does not hold": ("do not hold", "#b3261e"),
     "not run": ("not run yet", "#e3e3e3"),
 }
 # The same in a sentence.
 _SAID: dict[Outcome, str] = {
-    "in part": "in part",
+    "in part": "in part or too close to tell",
     "depends on what the paper leaves open": "by one reading of what it leaves open and not by another",
     "does not hold": "not",
     "not run": "not run yet",

@@ -283,7 +283,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         data=(Data.of("balcan_gaussians", k=32),),
         methods=(_THEIRS, _OURS, _SUGRID, _KMEANS),
         sweep=Sweep("d", (5,)),
-        runs=5,
+        runs=10,
         metrics=("seconds", "memory"),
         figures=("overview",),
         epsilon=0.5,
