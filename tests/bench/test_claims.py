@@ -56,6 +56,18 @@ def test_better_compares_means_over_runs(made_up):
         assert told.why.endswith("; too close to tell")
 
 
+def test_a_share_is_of_the_cells_that_are_sure(made_up):
+    low, high, wide = (1.0, 1.1, 0.9), (2.0, 2.1, 1.9), (0.1, 3.0, 2.0)
+    cells = [(low, high)] * 3 + [(wide, low)] * 2  # three sure, two lost by chance
+    runs = several(made_up, a=dict(enumerate(a for a, _ in cells)), b=dict(enumerate(b for _, b in cells)))
+    assert better("a", "b", share=0.9)(runs).cells == (Cells(3, 0, 2),)
+    assert better("a", "b", share=0.9)(runs).outcome == "holds"
+    cells = [(low, high)] * 6 + [(high, low)]
+    runs = several(made_up, a=dict(enumerate(a for a, _ in cells)), b=dict(enumerate(b for _, b in cells)))
+    assert better("a", "b", share=0.8)(runs).outcome == "holds"
+    assert better("a", "b", share=0.9)(runs).outcome == "in part"
+
+
 def test_a_cell_of_two_runs_decides_nothing(made_up):
     few = several(made_up, a={1.0: (1.0, 1.0), 2.0: (1.0, 1.0, 1.0)}, b={1.0: (2.0,) * 9, 2.0: (2.0,) * 9})
     assert better("a", "b")(few).cells == (Cells(1, 0, 1),)

@@ -20,7 +20,7 @@ _NO_WORSE = 1.1
 def better(
     a: str, b: str, *, metric: str = "nicv", share: float = 0.5, **where: Any
 ) -> Callable[[Results], Verdict]:
-    """Check that the mean of `a` is below that of `b` in more than a share of the cells.
+    """Check that the mean of `a` is below that of `b` in most cells, and in a share of the sure ones.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def better(
     metric : str
         What is compared.
     share : float
-        More than this share of the cells must agree.
+        Of the cells that are sure, at least this share must be for it.
     **where
         As in :class:`~shoal.bench.claims.Where`.
     """
@@ -41,7 +41,9 @@ def better(
         wins = sum(one.mean < other.mean for _, one, other in pairs)
         why = f"{a} is lower in {wins} of {len(pairs)} cells ({_middle(pairs)})"
         signs = [below(one, other) for _, one, other in pairs]
-        return decide(wins > share * len(pairs), signs, why, [name for name, _, _ in pairs])
+        agree, against = signs.count(1), signs.count(-1)
+        mostly = 2 * wins > len(pairs) and agree >= share * (agree + against)
+        return decide(mostly, signs, why, [name for name, _, _ in pairs])
 
     return check
 
