@@ -150,16 +150,23 @@ class Opened:
 
     def button(self, label: str) -> dict[str, Any]:
         """An event that presses a button."""
+        return self._event(label, "click")
+
+    def written(self, label: str, words: str) -> dict[str, Any]:
+        """An event that says what a field holds now."""
+        return self._event(label, "update:value", json.dumps(words))
+
+    def _event(self, label: str, kind: str, *args: str) -> dict[str, Any]:
         for number, element in self.elements.items():
             if element.get("props", {}).get("label") == label:
-                (event,) = [event for event in element["events"] if event["type"] == "click"]
+                (event,) = [event for event in element["events"] if event["type"] == kind]
                 return {
                     "id": int(number),
                     "client_id": self.client_id,
                     "listener_id": event["listener_id"],
-                    "args": [],
+                    "args": list(args),
                 }
-        raise AssertionError(f"no button {label}")
+        raise AssertionError(f"nothing is called {label}")
 
     @property
     def upload_url(self) -> str:

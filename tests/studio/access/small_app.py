@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fastapi import FastAPI, Request
 from nicegui import app as pages
-from nicegui import ui
+from nicegui import events, ui
 
 from shoal.studio.access import (
     CURATOR,
@@ -41,6 +41,11 @@ def build(home: Path, settings: Settings):
                 file.write(f"{current_user().name}\n")
 
         ui.button("press", on_click=pressed)
+        def typed(event: events.ValueChangeEventArguments) -> None:
+            with (home / "typed").open("a") as file:
+                file.write(f"{event.value}\n")
+
+        ui.input("name", on_change=typed)
         ui.button("fail", on_click=lambda: int(CELL))
         ui.upload(on_upload=lambda event: (home / "uploaded").write_text(event.file.name))
 

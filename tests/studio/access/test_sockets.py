@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 
 import httpx
@@ -43,6 +44,17 @@ def test_a_curators_own_socket_presses_the_button(small, page):
     _, opened_page, socket = page
     socket.emit("event", opened_page.button("press"))
     assert until(lambda: pressed(small)) == ["ana"]
+
+
+def test_what_is_typed_arrives_in_the_order_in_which_it_was_typed(small, page):
+    """Each key tells all that a field holds: one that is overtaken would put back what was there before."""
+    _, opened_page, socket = page
+    said = ["x" * length for length in range(1, 301)]
+    for words in said:
+        socket.emit("event", opened_page.written("name", words))
+    socket.emit("event", opened_page.button("press"))
+    until(lambda: pressed(small))
+    assert (small.home / "typed").read_text().split() == said
 
 
 @pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://127.0.0.1:1", None])
@@ -181,6 +193,41 @@ def test_an_error_in_an_event_is_written_without_its_words(small, page):
     until(lambda: "ValueError at small_app.py" in small.written())
     assert CELL not in small.written()
     assert "from a browser" not in small.written()
+
+
+def test_what_was_sent_before_a_page_went_is_heard_before_it_goes(monkeypatch):
+    """NiceGUI drops what comes for a page without a socket: who saves and then follows a link has saved."""
+    import socketio
+
+    from shoal.studio.access import sockets
+    from shoal.studio.access.roles import SCOPE_KEY, User, Visit
+
+    ana = User("ana", CURATOR)
+
+    class Slow:
+        """Sessions of which the first look takes longest."""
+
+        naps = iter((0.3, 0.1, 0.0))
+
+        def touch(self, _: str) -> User:
+            time.sleep(next(self.naps))
+            return ana
+
+    async def visit() -> list[str]:
+        heard: list[str] = []
+        server = socketio.AsyncServer(async_mode="asgi")
+        server.on("connect", lambda *_: None)
+        server.on("disconnect", lambda _: heard.append("gone"))
+        server.on("event", lambda _, message: heard.append(message["said"]))
+        sockets.Sockets(server, Slow())
+        on = server.handlers["/"]
+        await on["connect"]("s", {"asgi.scope": {SCOPE_KEY: Visit(ana, "session")}}, None)
+        said = [on["event"]("s", {"client_id": "page", "said": word}) for word in ("1", "12", "save")]
+        await asyncio.gather(*said, on["disconnect"]("s"))
+        return heard
+
+    monkeypatch.setattr(sockets, "owns_client", lambda *_: True)
+    assert asyncio.run(visit()) == ["1", "12", "save", "gone"]
 
 
 def test_every_message_of_nicegui_goes_through_the_guard():

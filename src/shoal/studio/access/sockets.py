@@ -2,6 +2,9 @@
 
 NiceGUI names a page by a random number (its client) and lets any socket send events for any number it knows,
 from any origin. The guard checks origin and session as a socket is opened; this checks each message after.
+
+Messages of a socket are let through one after another, as they came. Every key tells all that a field holds:
+if one overtook another while its session is looked up, the server would know less than the page shows.
 """
 
 from __future__ import annotations
@@ -55,6 +58,7 @@ class Sockets:
     def __init__(self, sio: Any, sessions: Sessions) -> None:
         self._sio, self._sessions = sio, sessions
         self._of: dict[str, Visit] = {}
+        self._turns: dict[str, asyncio.Lock] = {}
         self._plain: dict[str, Handler] = {}
         self._sweeper: asyncio.Task[None] | None = None
         # Called with nothing after sessions have ended, in a thread: uploads may have to go.
@@ -104,16 +108,22 @@ class Sockets:
             import socketio  # type: ignore[import-untyped]  # it has no types
 
             raise socketio.exceptions.ConnectionRefusedError("Implicit handshake failed")
-        self._of[sid] = visit
+        self._of[sid], self._turns[sid] = visit, asyncio.Lock()
         try:
             return await _called(self._plain["connect"], sid, environ, auth)
         except BaseException:
-            self._of.pop(sid, None)
+            self._forget(sid)
             raise
 
     async def _disconnect(self, sid: str, *_: Any) -> Any:
+        # NiceGUI drops what comes from a page without a socket: what was sent before it went is heard first.
+        async with self._forget(sid):
+            return await _called(self._plain["disconnect"], sid)
+
+    def _forget(self, sid: str) -> asyncio.Lock:
+        """Let a socket speak no more; what it has said before is still waiting for this lock."""
         self._of.pop(sid, None)
-        return await _called(self._plain["disconnect"], sid)
+        return self._turns.pop(sid, None) or asyncio.Lock()
 
     async def _message(self, name: str, plain: Handler, sid: str, message: Any) -> Any:
         visit = self._of.get(sid, NOBODY)
@@ -122,13 +132,12 @@ class Sockets:
             return False
         # Browsers confirm what they got by themselves: only what somebody does keeps a session alive.
         look = self._sessions.touch if name == "event" else self._sessions.peek
-        user = await run_in_threadpool(look, visit.session)
-        if user != visit.user:
-            await self.hang_up(visit.session)
-            return False
-        if name in _DROPPED:
-            return None
-        return await _called(plain, sid, message)
+        async with self._turns[sid]:
+            user = await run_in_threadpool(look, visit.session)
+            if user == visit.user:
+                return None if name in _DROPPED else await _called(plain, sid, message)
+        await self.hang_up(visit.session)
+        return False
 
     async def hang_up(self, session: str) -> None:
         """Close every socket of a session that has ended, and forget its pages."""
@@ -136,7 +145,7 @@ class Sockets:
 
         for sid in [sid for sid, visit in self._of.items() if visit.session == session]:
             await self._sio.disconnect(sid)
-            self._of.pop(sid, None)
+            self._forget(sid)
         for client in [client for client in Client.instances.values() if owner_of(client).session == session]:
             client.delete()
 
