@@ -40,11 +40,11 @@ def build(home: Path, settings: Settings):
             with (home / "pressed").open("a") as file:
                 file.write(f"{current_user().name}\n")
 
-        ui.button("press", on_click=pressed)
         def typed(event: events.ValueChangeEventArguments) -> None:
             with (home / "typed").open("a") as file:
                 file.write(f"{event.value}\n")
 
+        ui.button("press", on_click=pressed)
         ui.input("name", on_change=typed)
         ui.button("fail", on_click=lambda: int(CELL))
         ui.upload(on_upload=lambda event: (home / "uploaded").write_text(event.file.name))
