@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 
 import pytest
 from browsing import BOUNDS, Running, findings, go, listens, until
@@ -46,6 +48,30 @@ def test_a_file_is_opened_and_declared_and_its_look_has_a_price(page, studio: Ru
     assert {name: tuple(ends) for name, ends in draft.bounds.items()} == BOUNDS
     assert studio.studio.budget("by-hand").total == 1.5
     assert studio.studio.budget("by-hand").spent == 0  # a price was shown, and nothing else
+
+
+def test_a_slow_server_takes_no_text_away_when_another_column_is_ticked(page, studio: Running):
+    """Whoever writes on before the fields of that column are there keeps the words and the place."""
+    study = studio.study(columns=("lon",), bounds={"lon": (10, 11)})
+    go(page, f"{studio.origin}/studies/{study.id}/open")
+    lowest = page.get_by_label("Lowest lon")
+    lowest.wait_for()
+    os.kill(studio.process.pid, signal.SIGSTOP)
+    try:
+        page.get_by_role("checkbox", name="tip").click()
+        lowest.focus()
+        page.keyboard.press("End")
+        page.keyboard.type(".25")
+    finally:
+        os.kill(studio.process.pid, signal.SIGCONT)
+    page.get_by_label("Lowest tip").wait_for()
+    page.keyboard.type("5")
+    assert lowest.input_value() == "10.255"
+    page.get_by_label("Preset for tip").click()
+    page.get_by_role("option", name="a percentage").click()
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.locator(".q-notification", has_text="Saved").wait_for()
+    assert study.draft.bounds == {"lon": (10.255, 11), "tip": (0, 100)}
 
 
 def _a_new_budget(page, studio: Running, study: Study, **terms: str) -> None:
@@ -141,6 +167,14 @@ def test_the_first_line_of_a_file_without_names_is_never_read(page, studio: Runn
     assert "10.7123" not in page.content()
     draft = studio.studio.studies()[0].draft
     assert (draft.header, draft.columns) == (False, ("lon", "lat"))
+
+    # What is asked of a column goes with its type; of the others nothing is asked again.
+    page.get_by_label("Lowest lon").fill("10")
+    page.get_by_label("Type of lat").click()
+    page.get_by_role("option", name="one of some values").click()
+    page.get_by_label("Values of lat").wait_for()
+    assert page.get_by_label("Lowest lat").count() == 0
+    assert page.get_by_label("Lowest lon").input_value() == "10"
 
 
 def test_explore_answers_the_slider_and_shows_red_only_when_told(page, studio: Running, prepared: Study):

@@ -63,8 +63,8 @@ class Form:
         self.taken: dict[str, Any] = {}
         self.kinds: dict[str, Any] = {}
         self.values: dict[str, Any] = {}
-        self.typed: dict[str, Any] = {}
-        self.listed: dict[str, str] = {}
+        self.rows: dict[str, ui.element] = {}
+        self.places: dict[str, str] = {}
         bounds = self.draft.bounds
         self.how = ESTIMATE if bounds == ESTIMATE else "declare"
         self.budget = BudgetFields(desk, study)
@@ -98,7 +98,7 @@ class Form:
 
     def _column(self, column: ColumnInfo, on: bool) -> None:
         with ui.element("div").classes("row-line"):
-            box = ui.checkbox(column.name, value=on, on_change=lambda: self._ends_of.refresh())
+            box = ui.checkbox(column.name, value=on, on_change=self._ends_of)
             box.set_enabled(self.draft.header)  # where no line names columns, all of them are named and used
             self.taken[column.name] = box
             known = {"number", "boolean", "time", "text"}
@@ -109,7 +109,7 @@ class Form:
                 kind = ui.select(
                     _KINDS,
                     value=self.draft.types.get(column.name, usual),
-                    on_change=lambda: self._ends_of.refresh(),
+                    on_change=lambda: self._kind_of(column.name),
                 ).props(f'dense outlined aria-label="Type of {html.escape(column.name, quote=True)}"')
                 self.kinds[column.name] = kind
 
@@ -121,45 +121,61 @@ class Form:
                 value=self.how,
                 on_change=lambda event: self._set_how(event.value),
             ).props("inline")
-            self._ends_of()
-
-    def _set_how(self, how: str) -> None:
-        self.how = how
-        self._ends_of.refresh()
-
-    @ui.refreshable_method
-    def _ends_of(self) -> None:
-        names = [name for name, box in self.taken.items() if box.value]
-        if self.how == ESTIMATE:
             price = self.draft.preview_epsilon
-            note(
+            self.estimated = note(
                 f"Bounds are found inside the price of the one look (ε {price:g}), and are public from then on. Stated "
                 "bounds cost nothing: state them where you know what the column means."
             )
-            return
-        if not names:
-            text("Choose columns first.", classes="soft")
-            return
+            self.none = text("Choose columns first.", classes="soft")
+            self.stated = ui.element("div").style("display: contents")
+            self.drawn = ui.element("div").style("display: contents")
+        self._ends_of()
+
+    def _set_how(self, how: str) -> None:
+        self.how = how
+        self._ends_of()
+
+    def _kind_of(self, name: str) -> None:
+        """Ask anew how far a column reaches that has become a category, or is one no more."""
+        if (name in self.values) != (self.kinds[name].value == _CATEGORY) and name in self.rows:
+            self.rows.pop(name).delete()
+            self.ends.pop(name, None)
+            self.values.pop(name, None)
+            self._ends_of()
+
+    def _ends_of(self) -> None:
+        """Ask how far the columns reach that are ticked.
+
+        What is there already stays as it is, and is only hidden: on a slow machine somebody writes on meanwhile.
+        """
+        names = [name for name, box in self.taken.items() if box.value] if self.how != ESTIMATE else []
+        self.estimated.set_visibility(self.how == ESTIMATE)
+        self.none.set_visibility(not names and self.how != ESTIMATE)
         known = self.draft.bounds if isinstance(self.draft.bounds, dict) else {}
-        # What was typed is kept while other columns are ticked.
-        self.typed |= {name: tuple(end.value for end in ends) for name, ends in self.ends.items()}
-        self.listed |= {name: field.value for name, field in self.values.items()}
-        known = known | self.typed
-        self.ends, self.values = {}, {}
         axes = {column.name: column.axis for column in self.schema}
         for name in names:
-            with ui.element("div").classes("row-line ends"):
-                text(name, tag="span", classes="end-name")
-                self._reach(name, known.get(name, ("", "")), preset=not axes.get(name))
-        places = {axis: name for name in names if (axis := axes.get(name))}
-        if len(places) == 2:
-            self._rectangle(places, known)
+            if name not in self.rows:
+                before = [other for other in self.taken if other in self.rows or other == name].index(name)
+                with self.stated, ui.element("div").classes("row-line ends") as row:
+                    text(name, tag="span", classes="end-name")
+                    self._reach(name, known.get(name, ("", "")), preset=not axes.get(name))
+                row.move(target_index=before)
+                self.rows[name] = row
+        for name, row in self.rows.items():
+            row.set_visibility(name in names)
+        places = {axis: name for name in names if (axis := axes.get(name)) and name in self.ends}
+        if places != self.places:
+            self.places = places
+            self.drawn.clear()
+            if len(places) == 2:
+                with self.drawn:
+                    self._rectangle(places)
 
     def _reach(self, name: str, known: tuple[Any, Any], *, preset: bool) -> None:
         """Ask how far one column reaches: its values, or its ends."""
         quoted = html.escape(name, quote=True)
         if name in self.kinds and self.kinds[name].value == _CATEGORY:
-            levels = self.listed.get(name, ", ".join(map(str, self.draft.levels.get(name, ()))))
+            levels = ", ".join(map(str, self.draft.levels.get(name, ())))
             self.values[name] = ui.input(value=levels, placeholder="red, green, blue").props(
                 f'dense outlined aria-label="Values of {quoted}, separated by commas"'
             )
@@ -182,7 +198,7 @@ class Form:
         choice = ui.select([*_PRESETS], on_change=lambda event: put(event.value), label="preset")
         choice.props(f'dense outlined options-dense aria-label="Preset for {quoted}"').classes("preset")
 
-    def _rectangle(self, places: dict[str, str], known: dict[str, Any]) -> None:
+    def _rectangle(self, places: dict[str, str]) -> None:
         def put(box: list[float]) -> None:
             west, south, east, north = box
             for axis, low, high in (("longitude", west, east), ("latitude", south, north)):
@@ -195,10 +211,10 @@ class Form:
         with ui.element("div").classes("row-line"):
             button("The whole world", world)
             text("or draw a rectangle on the map, from public knowledge", tag="span", classes="soft small")
-        corners = [known.get(places[axis]) or _REACH[axis] for axis in ("latitude", "longitude")]
+        corners = [self.ends[places[axis]] for axis in ("latitude", "longitude")]
         try:
-            box = [[float(end[i]) for end in corners] for i in (0, 1)]
-        except (TypeError, ValueError):
+            box = [[float(ends[i].value) for ends in corners] for i in (0, 1)]
+        except (TypeError, ValueError):  # not all of them are stated yet
             box = [[-60.0, -180.0], [75.0, 180.0]]
         label = "Map to draw a rectangle of bounds on; the fields above take the same numbers."
         MapView("rectangle", box, label, base_of(self.desk, self.study), on_box=put)
