@@ -77,7 +77,7 @@ from shoal.bench.runner import run
 
 EXPERIMENT = Experiment(
     "long", "t", "p", (Data.of("gaussians", n=100, d=2, k=2),), (Method.of("DPLloyd", "lloyd"),),
-    Sweep("epsilon", (1.0,)), runs=100_000, metrics=("seconds",),
+    Sweep("epsilon", (1.0,)), runs=10_000, metrics=("seconds",),
 )
 if __name__ == "__main__":
     run([EXPERIMENT], results=Path(sys.argv[1]), processes=1)

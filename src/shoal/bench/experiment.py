@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 from shoal import datasets
@@ -141,7 +142,7 @@ class Case:
         cut = f" rows={self.rows}" if self.rows is not None else ""
         return f"{self.data.label}{cut} / {self.k} groups"
 
-    @property
+    @cached_property  # planning asks for it several times
     def id(self) -> str:
         """A hash of the parameters and the number of the run, but not of what the figures call them."""
         facts = asdict(self)
