@@ -274,6 +274,8 @@ def test_what_the_paper_leaves_open_is_told_where_it_decides(made_up):
     assert "over b: holds" in verdict.why
     assert "over c: does not hold" in verdict.why
     assert verdict.cells == (Cells(1, 0, 0), Cells(0, 1, 0))
+    wide = several(made_up, a={1.0: (1.0, 1.1, 1.0)}, b={1.0: (2.0, 2.1, 2.0)}, c={1.0: (0.5, 2.6, 0.1)})
+    assert claim.judge(wide).outcome == "in part"  # over c it was too close to tell
     same = Claim("a wins", ("a", "b"), better("a", "b"), ("again", ("a", "b"), better("a", "b")), "once")
     assert same.judge(runs).outcome == "holds"
     assert replace(claim, otherwise=("over d", ("d",), better("a", "d"))).judge(runs).outcome == "not run"

@@ -53,7 +53,9 @@ class Claim:
         cells = first.cells + other.cells
         if "not run" in (first.outcome, other.outcome) or first.outcome == other.outcome:
             return Verdict(first.outcome if other.outcome != "not run" else other.outcome, told, cells)
-        return Verdict("depends on what the paper leaves open", told, cells)
+        # A reading that was too close to tell is not another outcome.
+        open_ = not (first.close or other.close)
+        return Verdict("depends on what the paper leaves open" if open_ else "in part", told, cells)
 
     @property
     def methods(self) -> tuple[str, ...]:

@@ -46,6 +46,19 @@ class Cells:
     def __str__(self) -> str:
         return f"{self.agree} / {self.against} / {self.undecided}"
 
+    @property
+    def for_it(self) -> bool:
+        """Whether enough of them are surely for the claim to count."""
+        return self._counts(self.agree)
+
+    @property
+    def against_it(self) -> bool:
+        """Whether enough of them are surely against it to count."""
+        return self._counts(self.against)
+
+    def _counts(self, n: int) -> bool:
+        return n > 0 and n >= _COUNTS * (self.agree + self.against + self.undecided)
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -54,6 +67,11 @@ class Verdict:
     outcome: Outcome
     why: str
     cells: tuple[Cells, ...] = ()
+
+    @property
+    def close(self) -> bool:
+        """Whether it was too close to tell."""
+        return self.outcome == "in part" and not any(own.for_it or own.against_it for own in self.cells)
 
 
 def decide(mostly: bool, signs: Sequence[Sign], why: str, names: Sequence[str] = ()) -> Verdict:
@@ -84,10 +102,9 @@ def decide(mostly: bool, signs: Sequence[Sign], why: str, names: Sequence[str] =
     if all(sign is None for sign in signs):
         return Verdict("not run", f"{why}; a verdict wants {LEAST_RUNS} runs of each or more")
     cells = Cells.of(signs)
-    agree, against = (n > 0 and n >= _COUNTS * len(signs) for n in (cells.agree, cells.against))
-    if agree != against and agree == mostly:
+    if cells.for_it != cells.against_it and cells.for_it == mostly:
         return Verdict("holds" if mostly else "does not hold", why, (cells,))
-    if not agree and not against:
+    if not cells.for_it and not cells.against_it:
         close = "; too close to tell" + (" in most cells" if len(signs) > 1 else "")
         return Verdict("in part", why + close, (cells,))
     told = []
