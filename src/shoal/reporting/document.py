@@ -263,8 +263,10 @@ def _png(figure: Any, path: Path) -> None:
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=100)
     figure.set_layout_engine("none")  # it is laid out now; once is enough
-    # A palette makes the file a third as large and cannot be told from the original.
-    Image.open(buffer).convert("RGB").quantize(128).save(path, optimize=True)
+    # A palette makes the file a third as large and cannot be told from the original: not the usual one, which
+    # paints what is small, as a name in its method's colour, like what is large.
+    small = Image.open(buffer).convert("RGB").quantize(256, method=Image.Quantize.MAXCOVERAGE)
+    small.save(path, optimize=True)
 
 
 def _svg(picture: Picture) -> str:
