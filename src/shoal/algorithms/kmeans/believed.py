@@ -16,7 +16,7 @@ from scipy.spatial import cKDTree
 from scipy.special import expit
 
 from shoal._typing import Array, Booleans
-from shoal.algorithms.kmeans.look import FEW_COLUMNS, Look
+from shoal.algorithms.kmeans.look import FEW_COLUMNS, Cells
 from shoal.postprocess.bells import WIDTHS, bell_sums, laplace_sum_limit
 from shoal.postprocess.choose_k import CostCurve, cost_curve
 from shoal.postprocess.mixture import Bells, Denoised, fit_bells
@@ -107,12 +107,12 @@ class Believed:
         return sizes, np.maximum(np.bincount(groups, self.noise, len(centres)), 1e-9)
 
 
-def believed(seen: Look, n_clusters: int, rng: np.random.Generator, at_least: int) -> Believed:
+def believed(seen: Cells, n_clusters: int, rng: np.random.Generator, at_least: int) -> Believed:
     """Tell rows from noise.
 
     Parameters
     ----------
-    seen : Look
+    seen : Cells
         Released cells.
     n_clusters : int
         How many groups there are to be.
@@ -163,7 +163,7 @@ def believed(seen: Look, n_clusters: int, rng: np.random.Generator, at_least: in
     return _or_in_the_middle(seen, found)
 
 
-def _or_in_the_middle(seen: Look, found: Believed) -> Believed:
+def _or_in_the_middle(seen: Cells, found: Believed) -> Believed:
     """Add the middle of the domain as a place of rows, as far as these may all lie around it."""
     boxes = seen.boxes
     touching = np.asarray(((boxes.lower <= 0) & (boxes.upper >= 0)).all(axis=1))
@@ -182,7 +182,7 @@ def _or_in_the_middle(seen: Look, found: Believed) -> Believed:
     )
 
 
-def _unexplained(seen: Look, explained: Array, trust: Array) -> Array:
+def _unexplained(seen: Cells, explained: Array, trust: Array) -> Array:
     """Return the rows that boxes near explained ones should have besides; far ones must stand out."""
     boxes = seen.boxes
     total, all_explained = max(seen.total, 1.0), float(explained.sum())
@@ -211,7 +211,7 @@ def _near(middles: Array, weights: Array, some: Booleans) -> Booleans:
     return np.asarray(cKDTree(places).query(middles)[0] <= _NEAR * spread)
 
 
-def _as_counted(seen: Look, kept: Booleans, middles: Array, bells: Bells) -> Believed:
+def _as_counted(seen: Cells, kept: Booleans, middles: Array, bells: Bells) -> Believed:
     """Return the boxes that stand out as they were counted: no bell could tell them from noise."""
     boxes = seen.boxes
     return Believed(
@@ -253,7 +253,7 @@ def zoomed_kmeans(
     return replace(found, centres=middle + reach * found.centres, cost=found.cost * reach**2)
 
 
-def standing_out(seen: Look) -> tuple[Booleans, Booleans]:
+def standing_out(seen: Cells) -> tuple[Booleans, Booleans]:
     """Return the boxes that stand out of the noise, far ones surely; and those that surely do alone."""
     boxes, n, total = seen.boxes, len(seen.boxes.counts), max(seen.total, 1.0)
     nats = math.log(n * (1 + len(_widths(seen))) / _FALSE_ALARMS)
@@ -272,12 +272,12 @@ def standing_out(seen: Look) -> tuple[Booleans, Booleans]:
     return sure | near, alone
 
 
-def _widths(seen: Look) -> tuple[float, ...]:
+def _widths(seen: Cells) -> tuple[float, ...]:
     """Return how wide bells are: in more than three columns a wide one would sum nearly all boxes."""
     return WIDTHS if seen.boxes.lower.shape[1] <= FEW_COLUMNS else WIDTHS[:-1]
 
 
-def _evident(seen: Look, among: Booleans, limit: Callable[[Array], Array]) -> Booleans:
+def _evident(seen: Cells, among: Booleans, limit: Callable[[Array], Array]) -> Booleans:
     """Return the boxes whose counts, or the sums of bells around them, pass a limit in standard deviations.
 
     From narrow to wide: a bell sums only what narrower ones have not explained, or full boxes would lend to
@@ -303,7 +303,7 @@ def _bells_at(centres: Array, middles: Array, widths: Array, weights: Array, nar
 
 
 def _with_unexplained(
-    seen: Look, bells: Bells, denoised: Denoised, nats: float, most: int, narrowest: float
+    seen: Cells, bells: Bells, denoised: Denoised, nats: float, most: int, narrowest: float
 ) -> Bells:
     """Add bells where counts stand out of what the others explain."""
     rest = replace(seen.boxes, counts=seen.boxes.counts - denoised.expected)
@@ -326,7 +326,7 @@ def _with_unexplained(
     return bells.joined(Bells(np.array(places), np.array(spreads), np.array(rows)))
 
 
-def _drawn_near(seen: Look, kept: Booleans) -> Array:
+def _drawn_near(seen: Cells, kept: Booleans) -> Array:
     """Return the middles of boxes; of a wide one beside finer ones, a place at its near side.
 
     Its rows are most likely the edge of the group that the finer ones show.

@@ -16,8 +16,8 @@ import numpy as np
 from scipy.special import erf, erfinv, gammainc, gammaincinv
 
 from shoal._typing import Array, Booleans
-from shoal.postprocess.evidence import smallest_count
-from shoal.queries import Curator, NoisyCounts, Relative, Shells, Voronoi
+from shoal.postprocess.evidence import SURE, shrink, smallest_count
+from shoal.queries import Curator, NoisyCounts, NoisySums, Partition, Relative, Shells, Voronoi
 
 Body: TypeAlias = Literal["box", "ball"]
 
@@ -82,6 +82,8 @@ def centre_round(
     n_rows: float,
     share: Fraction,
     counted: tuple[Array, Array] | None = None,
+    *,
+    image: Partition | None = None,
 ) -> RoundResult:
     """Move centres to the noisy means of their rows.
 
@@ -99,6 +101,9 @@ def centre_round(
         Share of the budget.
     counted : (ndarray, ndarray), optional
         Rows of every centre that were counted before, and the variances of their noise.
+    image : Partition, optional
+        Whose rows are whose, where centres were found along a few directions: all may then be off by the same
+        in other ones, so what their steps have in common is made first. It is known better than any one step.
     """
     ball = curator.budget.currency == "rho" or centres.shape[1] >= _BALL_COLUMNS
     body: Body = "ball" if ball else "box"
@@ -106,28 +111,50 @@ def centre_round(
     look = look_share(n_rows * curator.effective_epsilon(share=share))
     shells = curator.histogram(Shells(centres, spreads, body, EDGES), share=share * look)
     radii = np.clip(spreads * distance_within(shells, n_rows, body, d), _LEAST_RADIUS, 2.0)
-    answer = curator.sums(Voronoi(centres), of=Relative(centres, radii, body), share=share * (1 - look))
-    least, counts = smallest_count(answer.count_sd), answer.counts
+    cells: Partition = Voronoi(centres) if image is None else image
+    answer = curator.sums(cells, of=Relative(centres, radii, body), share=share * (1 - look))
+    counts, least = answer.counts, np.full(len(centres), smallest_count(answer.count_sd))
     if counted is not None:
         before, variance, again = *counted, answer.count_sd**2
         counts = (counts * variance + before * again) / (variance + again)
+        if image is not None:
+            least = np.maximum(1.0, SURE * np.sqrt(variance * again / (variance + again)))
     known, rows = (counts >= least)[:, np.newaxis], np.maximum(counts, least)[:, np.newaxis]
     steps = answer.sums / rows
     noise = (answer.sum_sd / rows) ** 2
+    common = np.zeros_like(steps) if image is None else common_step(answer, radii, n_rows) / radii
     # The square of a step is signal and noise; each step is shrunk by its share of signal.
-    signal = likeliest_signal(steps, noise)
+    signal = likeliest_signal(steps - common, noise)
     trust = signal / (signal + noise)
-    shrunk = np.clip(steps * trust, -1.0, 1.0)
-    moved = np.clip(centres + radii * shrunk, -1.0, 1.0)
+    own = (steps - common) * trust if image is not None else np.where(known, steps * trust, 0.0)
+    moved = np.clip(centres + radii * np.clip(common + own, -1.0, 1.0), -1.0, 1.0)
     variances = radii**2 * (answer.sum_sd**2 + (steps * answer.count_sd) ** 2) / rows**2
     return RoundResult(
-        centres=np.where(known, moved, centres),
+        centres=moved,
         counts=answer.counts,
         variances=np.where(known, variances, np.inf),
         centre_variance=np.where(known, variances * trust, np.inf),
         count_sd=answer.count_sd,
         typical_sd=max(float(np.sqrt((radii**2).mean())), CAUTIOUS_RADIUS) * answer.sum_sd,
     )
+
+
+def common_step(answer: NoisySums, radii: Array, n_rows: float) -> Array:
+    """Return how far the mean of all rows is from that of their centres, less its noise: shape (1, d).
+
+    Parameters
+    ----------
+    answer : NoisySums
+        Of offsets, in radii.
+    radii : ndarray of shape (k, d)
+        Of every centre.
+    n_rows : float
+        Public or noisy number of rows.
+    """
+    rows = max(n_rows, 1.0)
+    step = (radii * answer.sums).sum(axis=0, keepdims=True) / rows
+    noise = (radii**2).sum(axis=0, keepdims=True) * (answer.sum_sd / rows) ** 2
+    return np.asarray(step * shrink(step, noise))
 
 
 def likeliest_signal(steps: Array, noise: Array) -> float:

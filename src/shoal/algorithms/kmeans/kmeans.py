@@ -7,6 +7,7 @@ decided, and why, is on the certificate. Proof: docs/proofs/kmeans.md; pictures:
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, Literal, TypeAlias
@@ -15,6 +16,7 @@ import numpy as np
 
 from shoal.accounting import Pure
 from shoal.algorithms.kmeans.boxes import Boxes, tree_points
+from shoal.algorithms.kmeans.directions import affordable_cells, find_along, unit_noise
 from shoal.algorithms.kmeans.few_columns import find
 from shoal.algorithms.kmeans.look import CountNoise, look
 from shoal.algorithms.kmeans.middle import Middle, find_middle, middle_share, shrunken_mean
@@ -28,7 +30,7 @@ from shoal.postprocess import centre_sd
 from shoal.postprocess.choose_k import CostCurve
 from shoal.queries import Curator, Voronoi
 
-Route: TypeAlias = Literal["one mean", "look", "tree", "cuts", "swaps"]
+Route: TypeAlias = Literal["one mean", "look", "directions", "tree", "cuts", "swaps"]
 
 # Up to this many columns a look finds groups better than anything else: in more, most boxes are empty.
 _LOOK_COLUMNS = 6
@@ -37,8 +39,9 @@ CUT_COLUMNS = 15
 # Noise of the mean of all rows, in half widths of the domain: above the first nothing else is as good, in
 # more columns; below the second it is worth finding before a tree.
 _ONE_MEAN, _AIMED = 0.08, 0.035
-# Boxes that save less of the cost of one mean tell nothing where the noise of a centre is above the second.
-_BOXES_SAVE, _BLURRED = 0.065, 0.15
+# Noise of a centre, in radii, above which boxes that are cut in a few columns each tell less than directions
+# that are found.
+_BLURRED = 0.05
 # A tree is grown in up to this many columns. In more, cuts find groups below this noise of a centre, and have
 # this share: they find the mean of every leaf as well.
 _TREE_COLUMNS, _CUTS, _FOR_CUTS = 100, 0.05, Fraction(2, 5)
@@ -47,6 +50,8 @@ _TREE_COLUMNS, _CUTS, _FOR_CUTS = 100, 0.05, Fraction(2, 5)
 _UNPARTED, _HALVED_COLUMNS, _FOR_LOOK = 200.0, 12, Fraction(2, 5)
 # How far rows lie from the mean of a leaf, in half widths, before the first round finds it.
 _LEAF_SPREAD = 0.01
+# Rounds on the way along directions: of the mean, of cells, of groups.
+_ROUNDS_ALONG = 3
 # What is decided before the groups are counted is decided for this many.
 USUAL_GROUPS = 4
 
@@ -101,12 +106,14 @@ class KMeans:
                 return one_mean(curator, k, rows, rest)
             case "look":
                 return self._by_look(curator, rows, rest)
+            case "directions":
+                return self._along_directions(curator, rows, rest)
             case "cuts":
                 return self._from_cuts(curator, k, rows, rest)
             case "swaps":
                 return SwapLloyd(k, start="lsh-tree").run(curator, rest)
             case "tree":
-                return self._by_tree(curator, k, rows, rest)
+                return self._by_tree(curator, rows, rest)
 
     def route(self, curator: Curator, rows: RowCount, rest: Fraction) -> tuple[Route, str]:
         """Choose from public and released values, and say why.
@@ -126,20 +133,20 @@ class KMeans:
         groups = f"{'as for ' if auto else ''}{k} groups"
         about = f"{d} columns, {groups}, noise of a centre about {noise:.2g} of its radius"
         nothing = f"{about}: no groups could be told from noise"
+        too_many = "a grid would have too many cells"
         if d <= _LOOK_COLUMNS:
             return "look", about
-        if mean_noise(curator, rows, rest) > _ONE_MEAN:
-            return (
-                ("look", f"{about}: too few rows for a tree")
-                if d <= _HALVED_COLUMNS
-                else ("one mean", nothing)
-            )
+        if d <= _HALVED_COLUMNS:
+            few = mean_noise(curator, rows, rest) > _ONE_MEAN
+            return ("look", f"{about}: too few rows for a tree") if few else ("tree", f"{about}: {too_many}")
+        if round_noise(curator, k, rows, rest) > (_BLURRED if d <= _TREE_COLUMNS else _CUTS):
+            if not affordable_cells(curator, k, rows, rest):
+                return "one mean", nothing
+            return "directions", f"{about}: too few rows for boxes in that many columns"
         if curator.budget.currency == "rho" and d > CUT_COLUMNS:
             return "swaps", f"{about}: Gaussian noise makes many rounds cheap"
         if d <= _TREE_COLUMNS:
-            return "tree", f"{about}: a grid would have too many cells"
-        if noise > _CUTS:
-            return "one mean", nothing
+            return "tree", f"{about}: {too_many}"
         return "cuts", f"{about}: boxes say little about distance in that many columns"
 
     def _by_look(self, curator: Curator, rows: RowCount, rest: Fraction) -> Clustering:
@@ -154,15 +161,13 @@ class KMeans:
         shown = found.shown(curator.domain.column_scale, rows.estimate)
         return replace(clustering, curve=found.curve, shown=shown)
 
-    def _by_tree(self, curator: Curator, k: int, rows: RowCount, rest: Fraction) -> Clustering:
+    def _by_tree(self, curator: Curator, rows: RowCount, rest: Fraction) -> Clustering:
         """Find groups by boxes, aimed by the mean of all rows where that can be told."""
         middle, rest = self._middle(curator, rows, rest)
         if middle is not None and middle.narrow and curator.domain.n_columns <= _HALVED_COLUMNS:
             curator.note("rows lie in a speck of the domain: a look, in place of a tree that would be lost")
             return self._by_look(curator, rows, rest)
         points, rest = self._grown(curator, middle, rows, rest)
-        if not self._boxes_tell(curator, points, k, rows, rest):
-            return one_mean(curator, k, rows, rest)
         k, curve = self._groups(curator, points)
         return replace(refine(curator, points, k, rows, rest, self.n_starts), curve=curve)
 
@@ -195,14 +200,16 @@ class KMeans:
             points = points.around(middle.mean, middle.sd)
         return points, rest * (1 - FOR_TREE)
 
-    def _boxes_tell(self, curator: Curator, points: Boxes, k: int, rows: RowCount, rest: Fraction) -> bool:
-        """Return whether boxes know of groups, where rounds could not find out by themselves."""
-        if self.n_clusters == "auto" or predicted_noise(curator, k, rows, rest) <= _BLURRED:
-            return True
-        saved = points.saved_share(k, curator.public_rng("what boxes tell"), max(1, self.n_starts // 4))
-        if saved < _BOXES_SAVE:
-            curator.note(f"boxes save {saved:.0%} of the cost of one mean: they do not tell groups apart")
-        return saved >= _BOXES_SAVE
+    def _along_directions(self, curator: Curator, rows: RowCount, rest: Fraction) -> Clustering:
+        """Find directions that groups differ in, and look along them."""
+        asked = None if self.counted or self.n_clusters == "auto" else self.n_clusters
+        n_cells = affordable_cells(curator, asked or USUAL_GROUPS, rows, rest)
+        found = find_along(curator, asked, n_cells, rows, rest, self.max_clusters)
+        if found.curve is not None:
+            curator.note(found.curve.why)
+        curator.note(f"groups were looked for along {found.n_directions} directions that were found")
+        clustering = to_clustering(curator, found.result, rows, n_iter=_ROUNDS_ALONG)
+        return replace(clustering, curve=found.curve, shown=found.shown)
 
     def _from_cuts(self, curator: Curator, k: int, rows: RowCount, rest: Fraction) -> Clustering:
         leaves = lsh_start(curator, k, rest * _FOR_CUTS, n_starts=self.n_starts).leaves
@@ -220,6 +227,12 @@ def _unparted(curator: Curator, n_clusters: int, rows: RowCount, rest: Fraction)
     if few:
         curator.note(f"about {per_group:.0f} rows x epsilon per group: a look in place of a tree")
     return few
+
+
+def round_noise(curator: Curator, n_clusters: int, rows: RowCount, rest: Fraction) -> float:
+    """Return the noise of a centre in radii, by the law that is drawn: Gaussian noise grows less."""
+    d = curator.domain.n_columns
+    return n_clusters * math.sqrt(d / 3) * unit_noise(curator, rest) / rows.at_least
 
 
 def mean_noise(curator: Curator, rows: RowCount, rest: Fraction) -> float:

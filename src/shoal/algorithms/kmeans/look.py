@@ -41,7 +41,7 @@ _STAKE, _STAKE_MORE, _HIDDEN = 1 / 16, 1 / 64, 1 / 64
 _COVER = 0.8
 # Rows x epsilon of a cell; the most cells for a group's rows, but as many as the next may always be (the one
 # after it in more than three columns); levels of cells below a box.
-_GRAIN, _CELLS_PER_GROUP, _LEAST_CELLS, _LEAST_CELLS_MORE, _MOST_CELL_LEVELS = 2.5, 96.0, 64.0, 16.0, 13
+GRAIN, _CELLS_PER_GROUP, _LEAST_CELLS, _LEAST_CELLS_MORE, _MOST_CELL_LEVELS = 2.5, 96.0, 64.0, 16.0, 13
 # Passes over the rows; each divides at least one box, and paths end by themselves long before.
 _MOST_PASSES = 64
 
@@ -74,25 +74,37 @@ class Frontier:
 
 
 @dataclass(frozen=True, eq=False)
-class Look:
-    """Released cells, fine where rows are, whose counts agree with those of all boxes around them.
+class Cells:
+    """Released cells that fill a space of few columns.
 
     Parameters
     ----------
     boxes : NoisyBoxes
         Cells in the units of distance: scaled columns times `column_scale`.
     levels : ndarray of int64
-        How often each was halved.
+        How often each was halved: those of one level are alike.
     total, total_sd : float
         Rows of all, and the standard deviation of their noise.
-    record : TreeRecord
-        All that was counted, to count again.
     """
 
     boxes: NoisyBoxes
     levels: Integers
     total: float
     total_sd: float
+
+
+@dataclass(frozen=True, eq=False)
+class Look(Cells):
+    """Released cells, fine where rows are, whose counts agree with those of all boxes around them.
+
+    Parameters
+    ----------
+    boxes, levels, total, total_sd
+        As of :class:`Cells`.
+    record : TreeRecord
+        All that was counted, to count again.
+    """
+
     record: TreeRecord
 
 
@@ -288,7 +300,7 @@ class TreeRecord:
         # What noise may hide counts as rows, of a whole table that is too small to be counted too.
         rows = np.maximum(boxes.rows, boxes.sd)
         n_rows = max(n_rows, float(rows.max(initial=0.0)))
-        fine = np.maximum(rows * self.noise.rate(boxes.left) / _GRAIN, 1.0) ** (2 * d / (2 + d))
+        fine = np.maximum(rows * self.noise.rate(boxes.left) / GRAIN, 1.0) ** (2 * d / (2 + d))
         least = _LEAST_CELLS if d <= FEW_COLUMNS else _LEAST_CELLS_MORE
         most = np.maximum(_CELLS_PER_GROUP * n_clusters * rows / n_rows, least)
         levels = np.rint(np.log2(np.minimum(fine, most))).astype(np.int64)

@@ -17,8 +17,8 @@ from shoal.queries import Curator, NoisySums, Shells, Voronoi
 # Shares of the budget that are tried for the mean and for how far rows lie from it, half each: the least by
 # which a coordinate is known to this many half widths, and by which this many rows x epsilon tell the other.
 _SHARES, _KNOWN, _TELLING = (Fraction(1, 40), Fraction(1, 20), Fraction(1, 10)), 0.15, 20.0
-# A ball of 4/5 of the rows has this many times the root of their mean squared distance: in many columns.
-_BALL = 1.1
+BALL = 1.1
+"""A ball of 4/5 of the rows has this many times the root of their mean squared distance: in many columns."""
 # Standard deviation of what lies evenly in the domain, in half widths. Rows that lie within the second of the
 # mean, or whose mean lies further than the last from the middle, in a typical column, do not fill the domain.
 _EVEN, _WITHIN, _FROM_MIDDLE = 1 / math.sqrt(3), 0.4, 0.25
@@ -112,7 +112,9 @@ def middle_share(noise: float, rows: float) -> Fraction:
     return next((share for share in _SHARES if share >= wanted), _SHARES[-1])
 
 
-def find_middle(curator: Curator, rows: RowCount, share: Fraction) -> Middle:
+def find_middle(
+    curator: Curator, rows: RowCount, share: Fraction, for_mean: Fraction = Fraction(1, 2)
+) -> Middle:
     """Find the mean of all rows, and how far they lie from it; evenly in the domain if that cannot be told.
 
     Parameters
@@ -123,15 +125,18 @@ def find_middle(curator: Curator, rows: RowCount, share: Fraction) -> Middle:
         How many there are.
     share : Fraction
         Share of the budget.
+    for_mean : Fraction
+        Part of it that the mean has; how far rows lie from it has the rest.
     """
     d, scale = curator.domain.n_columns, curator.domain.column_scale
     scale = np.where(scale > 0, scale, 1.0)
-    mean = Voronoi(shrunken_mean(curator, rows, share / 2)[1]).centres
+    mean = Voronoi(shrunken_mean(curator, rows, share * for_mean)[1]).centres
     even = _EVEN * math.sqrt(float((scale**2).mean()))
     sd = even
-    if rows.estimate * curator.effective_epsilon(share=share / 2) >= _TELLING:
-        shells = curator.histogram(Shells(mean, (even / scale)[np.newaxis], "ball", EDGES), share=share / 2)
-        sd *= distance_within(shells, rows.estimate, "ball", d) / math.sqrt(d) / _BALL
+    for_spread = share * (1 - for_mean)
+    if rows.estimate * curator.effective_epsilon(share=for_spread) >= _TELLING:
+        shells = curator.histogram(Shells(mean, (even / scale)[np.newaxis], "ball", EDGES), share=for_spread)
+        sd *= distance_within(shells, rows.estimate, "ball", d) / math.sqrt(d) / BALL
     away = math.sqrt(float(((mean * scale) ** 2).mean()))
     off = sd < _WITHIN / _EVEN * even or away > _FROM_MIDDLE / _EVEN * even
     return Middle(mean[0], sd / scale, off, sd < _FAR_BELOW / _EVEN * even)

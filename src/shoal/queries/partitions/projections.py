@@ -21,6 +21,8 @@ from shoal.queries.partitions.cells import Keyed, Partition
 _MOST = 2**13
 # A row of length L has a coordinate of about L / sqrt(d) along a random direction; this many are kept.
 _REACH = 1.5
+# A vector that has less than this part of its length left, at right angles to others, is spanned by them.
+_SPANNED = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,8 +169,6 @@ class Projected:
 def orthogonal(n_directions: int, n_columns: int, rng: np.random.Generator) -> Array:
     """Return random directions of length one, at right angles to each other; at most as many as columns.
 
-    Gram and Schmidt twice over: elementwise arithmetic gives the same bits on every machine.
-
     Examples
     --------
     >>> found = orthogonal(3, 10, np.random.default_rng(0))
@@ -177,11 +177,28 @@ def orthogonal(n_directions: int, n_columns: int, rng: np.random.Generator) -> A
            [0., 1., 0.],
            [0., 0., 1.]])
     """
-    found = np.empty((n_directions, n_columns))
-    for i in range(n_directions):
-        vector = rng.standard_normal(n_columns)
+    return orthonormal(rng.standard_normal((n_directions, n_columns)))
+
+
+def orthonormal(vectors: Array) -> Array:
+    """Return directions of length one, at right angles to each other, that span the same as these vectors.
+
+    Gram and Schmidt twice over: elementwise arithmetic gives the same bits on every machine. A vector that
+    those before it span gives none.
+
+    Examples
+    --------
+    >>> orthonormal(np.array([[3.0, 0.0], [-1.0, 0.0], [5.0, -2.0]]))
+    array([[ 1.,  0.],
+           [ 0., -1.]])
+    """
+    found: list[Array] = []
+    for given in vectors:
+        vector = given
         for _ in range(2):
-            for earlier in found[:i]:
+            for earlier in found:
                 vector = vector - (vector * earlier).sum() * earlier
-        found[i] = vector / np.sqrt((vector * vector).sum())
-    return found
+        length = np.sqrt((vector * vector).sum())
+        if length > _SPANNED * np.sqrt((given * given).sum()):
+            found.append(vector / length)
+    return np.array(found).reshape(-1, vectors.shape[1])

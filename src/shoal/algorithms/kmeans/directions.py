@@ -1,0 +1,220 @@
+"""Many columns and few rows: find a few directions that groups differ in, then look along them.
+
+The noise of a mean grows with the columns, that of a count does not. So as many means are asked for as can be
+told from noise: of cells between random directions. What sets these means apart is where rows vary most (a
+step of the power method), so it spans the directions that groups differ in. Rows are counted along these
+only, in a grid; groups are found there, and one last round finds their means in all columns.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from shoal._typing import Array
+from shoal.algorithms.kmeans.believed import Believed, believed
+from shoal.algorithms.kmeans.centre_round import RoundResult, centre_round, common_step
+from shoal.algorithms.kmeans.look import GRAIN, Cells
+from shoal.algorithms.kmeans.middle import BALL, Middle, find_middle
+from shoal.algorithms.shared.clustering import RowCount
+from shoal.postprocess.choose_k import CostCurve
+from shoal.postprocess.evidence import smallest_count
+from shoal.postprocess.mixture import NoisyBoxes
+from shoal.postprocess.shown import Shown
+from shoal.queries import Curator, Projected, Projection, Relative, Voronoi
+from shoal.queries.partitions.projections import orthogonal, orthonormal
+
+# Shares of the budget: the mean of all rows, how far they lie from it, what sets cells apart, the grid. The
+# rest has the last round.
+_FOR_MEAN, _FOR_SPREAD, _FOR_CELLS, _FOR_GRID = (
+    Fraction(7, 100),
+    Fraction(3, 100),
+    Fraction(1, 4),
+    Fraction(3, 20),
+)
+# Cells are as many as keep the noise of their means below a radius, but no more than this: a grid along more
+# than four directions would be empty. Where fewer than the second could be told apart, one mean is as good.
+_MOST_CELLS, _LEAST_TOLD = 5, 4.5
+# Two cells tell one direction.
+_FEWEST_CELLS = 2
+# Cells lie around the mean, this part of a radius away: how far makes no difference to who is nearest.
+_AWAY = 0.05
+# The grid reaches this many standard deviations of a direction that has the second over sqrt(d) of all
+# variance. Finer grids take longer and tell no more.
+_REACH, _STEEP, _MOST_BOXES = 0.8, 2.5, 1024
+
+
+@dataclass(frozen=True, eq=False)
+class Along:
+    """What was found along a few directions.
+
+    Parameters
+    ----------
+    result : RoundResult
+        Centres in all columns.
+    shown : Shown
+        Where rows are: evenly in what the directions do not tell.
+    curve : CostCurve, optional
+        What each number of groups costs, where none was asked for.
+    n_directions : int
+        How many directions.
+    """
+
+    result: RoundResult
+    shown: Shown
+    curve: CostCurve | None
+    n_directions: int
+
+
+def affordable_cells(curator: Curator, n_clusters: int, rows: RowCount, rest: Fraction) -> int:
+    """Return how many cells there may be, so that the noise of their means leaves what sets them apart.
+
+    None where so few could be told apart that one mean is as good.
+
+    Parameters
+    ----------
+    curator : Curator
+        Knows the columns and the budget.
+    n_clusters : int
+        How many groups are looked for: more cells would tell no more.
+    rows : RowCount
+        How many there are.
+    rest : Fraction
+        Share of the budget.
+    """
+    noise = math.sqrt(curator.domain.n_columns) * unit_noise(curator, rest * _FOR_CELLS)
+    told = rows.estimate / max(noise, 1e-9)
+    return 0 if told < _LEAST_TOLD or n_clusters < _FEWEST_CELLS else min(int(told), _MOST_CELLS, n_clusters)
+
+
+def unit_noise(curator: Curator, share: Fraction) -> float:
+    """Return the noise of a coordinate of a sum of offsets that are cut to the unit ball."""
+    one = np.ones((1, curator.domain.n_columns))
+    return curator.noise_sd(of=Relative(0 * one, one, "ball"), share=share)[0]
+
+
+def find_along(
+    curator: Curator,
+    n_clusters: int | None,
+    n_cells: int,
+    rows: RowCount,
+    rest: Fraction,
+    max_clusters: int,
+) -> Along:
+    """Find directions, look along them, and move centres to their rows.
+
+    Parameters
+    ----------
+    curator : Curator
+        Answers with noise.
+    n_clusters : int, optional
+        How many centres; as many as the grid shows, if not given.
+    n_cells : int
+        How many means tell the directions: at least two.
+    rows : RowCount
+        How many rows there are.
+    rest : Fraction
+        Share of the budget.
+    max_clusters : int
+        The most that are chosen, where no number is given.
+    """
+    rng = curator.public_rng("directions and starts")
+    scale = np.where(curator.domain.column_scale > 0, curator.domain.column_scale, 1.0)
+    aim = _FOR_MEAN + _FOR_SPREAD
+    about = find_middle(curator, rows, rest * aim, _FOR_MEAN / aim)
+    radius = BALL * math.sqrt(len(scale)) * float((about.sd * scale).mean())
+    mean, axes = _steepest(curator, about, radius / scale, n_cells, rows, rest * _FOR_CELLS, rng)
+    groups = n_clusters or max_clusters
+    image = _Image(axes, mean, scale)
+    cells = _grid(curator, image, radius, rows, rest * _FOR_GRID)
+    seen = believed(cells, groups, rng, at_least=n_clusters or 1)
+    curve = None if n_clusters else seen.choose_k(len(cells.levels), max_clusters, rng)
+    k = n_clusters or (1 if curve is None else curve.chosen)
+    places = seen.kmeans(k, rng).centres
+    centres = image.lifted(places)
+    left = rest * (1 - aim - _FOR_CELLS - _FOR_GRID)
+    spreads, counted = np.tile(about.sd, (k, 1)), seen.sizes(places)
+    result = centre_round(
+        curator, centres, spreads, rows.estimate, left, counted, image=image.nearest(places)
+    )
+    # Which groups there are was told by the grid, where noise is small; not by means in all columns.
+    result = replace(result, centre_variance=np.zeros_like(result.centre_variance))
+    return Along(result, _shown(seen, image, radius, rows.estimate), curve, len(axes))
+
+
+def _steepest(
+    curator: Curator,
+    about: Middle,
+    radii: Array,
+    n_cells: int,
+    rows: RowCount,
+    share: Fraction,
+    rng: np.random.Generator,
+) -> tuple[Array, Array]:
+    """Return the mean of all rows, known better now, and directions at right angles that rows vary along."""
+    d = len(radii)
+    random = orthogonal(1 if n_cells == 2 else n_cells, d, rng)
+    start = np.vstack([random, -random]) if n_cells == 2 else random
+    anchors = np.tile(about.mean, (n_cells, 1))
+    around = Voronoi(np.clip(anchors + _AWAY * radii * start, -1.0, 1.0))
+    answer = curator.sums(around, of=Relative(anchors, np.tile(radii, (n_cells, 1)), "ball"), share=share)
+    mean = np.clip(
+        about.mean + common_step(answer, np.tile(radii, (n_cells, 1)), rows.estimate)[0], -1.0, 1.0
+    )
+    counts = np.maximum(answer.counts, smallest_count(answer.count_sd))[:, np.newaxis]
+    apart = answer.sums / counts
+    apart = apart - (counts * apart).sum(axis=0) / counts.sum()
+    # By how sure each is; the last follows from the others.
+    order = np.argsort(-(np.sqrt(counts)[:, 0] * np.sqrt((apart**2).sum(axis=1))), kind="stable")
+    found = orthonormal(apart[order[: n_cells - 1]])
+    return mean, found if len(found) else random[: n_cells - 1]
+
+
+@dataclass(frozen=True, eq=False)
+class _Image:
+    """A plane through the mean of all rows: points of it are in the units of distance, from the mean."""
+
+    axes: Array
+    mean: Array
+    scale: Array
+
+    def nearest(self, places: Array) -> Projected:
+        """Return cells of rows by the nearest of these points, as seen along the axes."""
+        matrix = self.axes * self.scale
+        unit = max(float(np.abs(matrix).sum(axis=1).max()), 1e-9)
+        origin = (matrix * self.mean).sum(axis=1)
+        return Projected(Projection(matrix / unit), Voronoi(np.clip((places + origin) / unit, -1.0, 1.0)))
+
+    def lifted(self, places: Array) -> Array:
+        """Return points in all columns, in the scaled units; elementwise, so the same on every machine."""
+        away = (places[:, :, np.newaxis] * self.axes).sum(axis=1)
+        return np.asarray(np.clip(self.mean + away / self.scale, -1.0, 1.0))
+
+
+def _grid(curator: Curator, image: _Image, radius: float, rows: RowCount, share: Fraction) -> Cells:
+    """Count the rows of a grid around the mean of all: cells in the units of distance."""
+    q, d = image.axes.shape
+    half = _REACH * radius / BALL * math.sqrt(min(1.0, _STEEP / math.sqrt(d)))
+    n_boxes = max(rows.estimate * curator.effective_epsilon(share=share) / GRAIN, 1.0) ** (2 * q / (2 + q))
+    side = max(2, min(round(n_boxes ** (1 / q)), math.floor(_MOST_BOXES ** (1 / q))))
+    ticks = half * ((np.arange(side) + 0.5) * 2 / side - 1)
+    middles = np.stack(np.meshgrid(*[ticks] * q, indexing="ij"), axis=-1).reshape(-1, q)
+    # Boxes are what is nearest to their middles: rows beyond the grid count in the boxes at its edge.
+    counts = curator.histogram(image.nearest(middles), share=share)
+    wide = half / side
+    boxes = NoisyBoxes(middles - wide, middles + wide, counts.counts, np.full(len(middles), counts.sd**2))
+    return Cells(boxes, np.zeros(len(middles), dtype=np.int64), max(rows.estimate, 1.0), rows.sd)
+
+
+def _shown(seen: Believed, image: _Image, radius: float, rows: float) -> Shown:
+    """Return where rows are, in the scaled units of the domain."""
+    weights = seen.weights / max(float(seen.weights.sum()), 1e-9)
+    away = seen.places - (weights[:, np.newaxis] * seen.places).sum(axis=0)
+    told = float((weights[:, np.newaxis] * away**2).sum())
+    # What the directions do not tell is taken to be the same in all columns.
+    rest = max((radius / BALL) ** 2 - told, 0.1 * (radius / BALL) ** 2) / len(image.scale)
+    places = image.lifted(seen.places)
+    return Shown(places, seen.weights, np.full(places.shape, rest) / image.scale**2, rows)
