@@ -38,6 +38,8 @@ def test_sizes_are_judged():
     runs = [record("a", x, points=y) for x, y in ((0.1, 10), (1.0, 20), (10.0, 31))]
     assert with_logarithm("a")(often(*runs)).outcome == "holds"
     assert with_logarithm("a")(often(*runs[:2])).outcome == "not run"
+    full = [*runs, record("a", 20.0, points=31)]
+    assert with_logarithm("a")(often(*full)).why.endswith("10 to 31 points, and no more from epsilon = 10 on")
     flat = [record("a", x, points=y) for x, y in ((0.1, 10), (1.0, 30), (10.0, 11))]
     assert with_logarithm("a")(often(*flat)).outcome == "does not hold"
     same = with_logarithm("a")(often(*(run | {"points": 9.0} for run in runs)))

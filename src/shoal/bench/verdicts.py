@@ -140,7 +140,8 @@ def picture(found: Iterable[Judged]) -> Any:
         ax.tick_params(length=0)
         from matplotlib.patches import Patch
 
-        handles = [Patch(color=colour, label=name) for name, colour in _DRAWN.values()]
+        there = {outcome for own in counts.values() for outcome in own}
+        handles = [Patch(color=c, label=name) for outcome, (name, c) in _DRAWN.items() if outcome in there]
         figure.legend(handles=handles, loc="outside upper left", ncols=len(handles), frameon=False,
                       fontsize=9, handlelength=1.0, columnspacing=1.2)  # fmt: skip
         return figure

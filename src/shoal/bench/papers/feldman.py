@@ -82,6 +82,8 @@ def with_logarithm(label: str) -> Callable[[Results], Verdict]:
         found = float(np.corrcoef(across, y)[0, 1])
         again = [float(np.corrcoef(across, means)[0, 1]) for means in drawn_again(runs)]
         why = f"correlation {found:.3f}, from {y.min():.0f} to {y.max():.0f} points"
+        if (first := int(np.argmax(y > 0.99 * y.max()))) < len(y) - 1:
+            why += f", and no more from epsilon = {x[first]:g} on"
         return decide(found > _LINEAR, [within(found, spread_of(again), _LINEAR, math.inf)], why)
 
     return check
