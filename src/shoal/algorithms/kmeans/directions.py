@@ -27,13 +27,13 @@ from shoal.postprocess.shown import Shown
 from shoal.queries import Curator, Projected, Projection, Relative, Voronoi
 from shoal.queries.partitions.projections import orthogonal, orthonormal
 
-# Shares of the budget: the mean of all rows, how far they lie from it, what sets cells apart, the grid. The
-# rest has the last round.
+# Shares of the budget: the mean of all rows, how far they lie from it; of the rest what sets cells apart, the
+# grid. What is left then has the last round.
 _FOR_MEAN, _FOR_SPREAD, _FOR_CELLS, _FOR_GRID = (
     Fraction(7, 100),
     Fraction(3, 100),
     Fraction(1, 4),
-    Fraction(3, 20),
+    Fraction(1, 6),
 )
 # Cells are as many as keep the noise of their means below a radius, but no more than this: a grid along more
 # than four directions would be empty. Where fewer than the second could be told apart, one mean is as good.
@@ -103,6 +103,7 @@ def find_along(
     rows: RowCount,
     rest: Fraction,
     max_clusters: int,
+    about: Middle | None = None,
 ) -> Along:
     """Find directions, look along them, and move centres to their rows.
 
@@ -120,11 +121,14 @@ def find_along(
         Share of the budget.
     max_clusters : int
         The most that are chosen, where no number is given.
+    about : Middle, optional
+        The mean of all rows, and how far they lie from it, where that is known.
     """
     rng = curator.public_rng("directions and starts")
     scale = np.where(curator.domain.column_scale > 0, curator.domain.column_scale, 1.0)
     aim = _FOR_MEAN + _FOR_SPREAD
-    about = find_middle(curator, rows, rest * aim, _FOR_MEAN / aim)
+    if about is None:
+        about, rest = find_middle(curator, rows, rest * aim, _FOR_MEAN / aim), rest * (1 - aim)
     radius = BALL * math.sqrt(len(scale)) * float((about.sd * scale).mean())
     mean, axes = _steepest(curator, about, radius / scale, n_cells, rows, rest * _FOR_CELLS, rng)
     groups = n_clusters or max_clusters
@@ -135,7 +139,7 @@ def find_along(
     k = n_clusters or (1 if curve is None else curve.chosen)
     places = seen.kmeans(k, rng).centres
     centres = image.lifted(places)
-    left = rest * (1 - aim - _FOR_CELLS - _FOR_GRID)
+    left = rest * (1 - _FOR_CELLS - _FOR_GRID)
     spreads, counted = np.tile(about.sd, (k, 1)), seen.sizes(places)
     result = centre_round(
         curator, centres, spreads, rows.estimate, left, counted, image=image.nearest(places)

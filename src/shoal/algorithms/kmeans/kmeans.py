@@ -48,6 +48,9 @@ _TREE_COLUMNS, _CUTS, _FOR_CUTS = 100, 0.05, Fraction(2, 5)
 # Below this many rows x epsilon of an even group (see look.py) a tree hardly parts groups: each halving costs
 # it 17 of them. In up to 12 columns, which it can halve once each, a look does, for this share.
 _UNPARTED, _HALVED_COLUMNS, _FOR_LOOK = 200.0, 12, Fraction(2, 5)
+# Up to that many columns the mean is asked for at this price where it is noisier than _AIMED: whether rows
+# lie low in most columns is known better than any one of its coordinates.
+_FOR_AIM, _MOSTLY = Fraction(1, 6), Fraction(4, 5)
 # How far rows lie from the mean of a leaf, in half widths, before the first round finds it.
 _LEAF_SPREAD = 0.01
 # Rounds on the way along directions: of the mean, of cells, of groups.
@@ -138,7 +141,7 @@ class KMeans:
             return "look", about
         if d <= _HALVED_COLUMNS:
             few = mean_noise(curator, rows, rest) > _ONE_MEAN
-            return ("look", f"{about}: too few rows for a tree") if few else ("tree", f"{about}: {too_many}")
+            return ("one mean", nothing) if few else ("tree", f"{about}: {too_many}")
         if round_noise(curator, k, rows, rest) > (_BLURRED if d <= _TREE_COLUMNS else _CUTS):
             if not affordable_cells(curator, k, rows, rest):
                 return "one mean", nothing
@@ -163,10 +166,18 @@ class KMeans:
 
     def _by_tree(self, curator: Curator, rows: RowCount, rest: Fraction) -> Clustering:
         """Find groups by boxes, aimed by the mean of all rows where that can be told."""
+        halved = curator.domain.n_columns <= _HALVED_COLUMNS
         middle, rest = self._middle(curator, rows, rest)
-        if middle is not None and middle.narrow and curator.domain.n_columns <= _HALVED_COLUMNS:
+        if halved and middle is not None and middle.narrow:
             curator.note("rows lie in a speck of the domain: a look, in place of a tree that would be lost")
             return self._by_look(curator, rows, rest)
+        k = USUAL_GROUPS if self.n_clusters == "auto" else self.n_clusters
+        if halved and middle is not None and middle.off and round_noise(curator, k, rows, rest) > _BLURRED:
+            curator.note("rows lie in a part of the domain, and are too few to find that part by boxes")
+            if affordable_cells(curator, k, rows, rest):
+                return self._along_directions(curator, rows, rest, middle)
+            if mean_noise(curator, rows, rest) > _AIMED:
+                return one_mean(curator, k, rows, rest)
         points, rest = self._grown(curator, middle, rows, rest)
         k, curve = self._groups(curator, points)
         return replace(refine(curator, points, k, rows, rest, self.n_starts), curve=curve)
@@ -182,6 +193,8 @@ class KMeans:
     def _middle(self, curator: Curator, rows: RowCount, rest: Fraction) -> tuple[Middle | None, Fraction]:
         """Find the mean of all rows, where it can be told; return what is left as well."""
         noise = mean_noise(curator, rows, rest)
+        if noise >= _AIMED and curator.domain.n_columns <= _HALVED_COLUMNS:
+            return find_middle(curator, rows, rest * _FOR_AIM, _MOSTLY), rest * (1 - _FOR_AIM)
         if noise >= _AIMED:
             return None, rest
         share = middle_share(noise, rows.estimate * curator.effective_epsilon(share=rest))
@@ -200,11 +213,13 @@ class KMeans:
             points = points.around(middle.mean, middle.sd)
         return points, rest * (1 - FOR_TREE)
 
-    def _along_directions(self, curator: Curator, rows: RowCount, rest: Fraction) -> Clustering:
+    def _along_directions(
+        self, curator: Curator, rows: RowCount, rest: Fraction, about: Middle | None = None
+    ) -> Clustering:
         """Find directions that groups differ in, and look along them."""
         asked = None if self.counted or self.n_clusters == "auto" else self.n_clusters
         n_cells = affordable_cells(curator, asked or USUAL_GROUPS, rows, rest)
-        found = find_along(curator, asked, n_cells, rows, rest, self.max_clusters)
+        found = find_along(curator, asked, n_cells, rows, rest, self.max_clusters, about)
         if found.curve is not None:
             curator.note(found.curve.why)
         curator.note(f"groups were looked for along {found.n_directions} directions that were found")
