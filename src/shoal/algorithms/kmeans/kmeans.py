@@ -172,8 +172,10 @@ class KMeans:
             curator.note("rows lie in a speck of the domain: a look, in place of a tree that would be lost")
             return self._by_look(curator, rows, rest)
         k = USUAL_GROUPS if self.n_clusters == "auto" else self.n_clusters
-        if halved and middle is not None and middle.off and round_noise(curator, k, rows, rest) > _BLURRED:
-            curator.note("rows lie in a part of the domain, and are too few to find that part by boxes")
+        if halved and middle is not None and middle.aside and round_noise(curator, k, rows, rest) > _BLURRED:
+            curator.note(
+                "rows lie away from the middle of the domain, and are too few to find out where by boxes"
+            )
             if affordable_cells(curator, k, rows, rest):
                 return self._along_directions(curator, rows, rest, middle)
             if mean_noise(curator, rows, rest) > _AIMED:

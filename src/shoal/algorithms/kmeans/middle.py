@@ -38,12 +38,15 @@ class Middle:
         Whether rows lie in a part of the domain only, so that middles of boxes are not where they are.
     narrow : bool
         Whether that part is so small that a tree would be lost on the way to it.
+    aside : bool
+        Whether the mean itself is away from the middle of the domain.
     """
 
     mean: Array
     sd: Array
     off: bool
     narrow: bool
+    aside: bool
 
 
 def shrunken_mean(curator: Curator, rows: RowCount, share: Fraction) -> tuple[NoisySums, Array]:
@@ -138,5 +141,6 @@ def find_middle(
         shells = curator.histogram(Shells(mean, (even / scale)[np.newaxis], "ball", EDGES), share=for_spread)
         sd *= distance_within(shells, rows.estimate, "ball", d) / math.sqrt(d) / BALL
     away = math.sqrt(float(((mean * scale) ** 2).mean()))
-    off = sd < _WITHIN / _EVEN * even or away > _FROM_MIDDLE / _EVEN * even
-    return Middle(mean[0], sd / scale, off, sd < _FAR_BELOW / _EVEN * even)
+    aside = away > _FROM_MIDDLE / _EVEN * even
+    off = aside or sd < _WITHIN / _EVEN * even
+    return Middle(mean[0], sd / scale, off, sd < _FAR_BELOW / _EVEN * even, aside)
