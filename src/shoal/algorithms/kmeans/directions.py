@@ -125,12 +125,12 @@ def find_along(
         The mean of all rows, and how far they lie from it, where that is known.
     """
     rng = curator.public_rng("directions and starts")
-    scale = np.where(curator.domain.column_scale > 0, curator.domain.column_scale, 1.0)
+    scale = _scale(curator)
     aim = _FOR_MEAN + _FOR_SPREAD
     if about is None:
         about, rest = find_middle(curator, rows, rest * aim, _FOR_MEAN / aim), rest * (1 - aim)
     radius = BALL * math.sqrt(len(scale)) * float((about.sd * scale).mean())
-    mean, axes = _steepest(curator, about, radius / scale, n_cells, rows, rest * _FOR_CELLS, rng)
+    mean, axes = _steepest(curator, about, radius, n_cells, rows, rest * _FOR_CELLS, rng)
     groups = n_clusters or max_clusters
     image = _Image(axes, mean, scale)
     cells = _grid(curator, image, radius, rows, rest * _FOR_GRID)
@@ -152,29 +152,35 @@ def find_along(
 def _steepest(
     curator: Curator,
     about: Middle,
-    radii: Array,
+    radius: float,
     n_cells: int,
     rows: RowCount,
     share: Fraction,
     rng: np.random.Generator,
 ) -> tuple[Array, Array]:
     """Return the mean of all rows, known better now, and directions at right angles that rows vary along."""
-    d = len(radii)
-    random = orthogonal(1 if n_cells == 2 else n_cells, d, rng)
+    scale = _scale(curator)
+    random = orthogonal(1 if n_cells == 2 else n_cells, len(scale), rng)
     start = np.vstack([random, -random]) if n_cells == 2 else random
     anchors = np.tile(about.mean, (n_cells, 1))
-    around = Voronoi(np.clip(anchors + _AWAY * radii * start, -1.0, 1.0))
-    answer = curator.sums(around, of=Relative(anchors, np.tile(radii, (n_cells, 1)), "ball"), share=share)
-    mean = np.clip(
-        about.mean + common_step(answer, np.tile(radii, (n_cells, 1)), rows.estimate)[0], -1.0, 1.0
-    )
+    around = Voronoi(np.clip(anchors + _AWAY * radius * start / scale, -1.0, 1.0))
+    of = Relative(anchors, np.tile(radius / scale, (n_cells, 1)), "ball")
+    answer = curator.sums(around, of=of, share=share)
+    mean = np.clip(about.mean + common_step(answer, of.radii, rows.estimate)[0], -1.0, 1.0)
     counts = np.maximum(answer.counts, smallest_count(answer.count_sd))[:, np.newaxis]
-    apart = answer.sums / counts
+    # In the units of distance: no radius is wider than the domain.
+    apart = answer.sums / counts * of.radii * scale
     apart = apart - (counts * apart).sum(axis=0) / counts.sum()
-    # By how sure each is; the last follows from the others.
-    order = np.argsort(-(np.sqrt(counts)[:, 0] * np.sqrt((apart**2).sum(axis=1))), kind="stable")
+    # The surest first; the last follows from the others.
+    order = np.argsort(-(counts * apart**2).sum(axis=1), kind="stable")
     found = orthonormal(apart[order[: n_cells - 1]])
     return mean, found if len(found) else random[: n_cells - 1]
+
+
+def _scale(curator: Curator) -> Array:
+    """Return what columns are multiplied by before distances are taken; one where a column has no width."""
+    scale = curator.domain.column_scale
+    return np.where(scale > 0, scale, 1.0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -53,7 +53,7 @@ class Projection:
             raise InvalidInput(
                 f"a matrix of shape {matrix.shape}; (directions, columns) of entries from -1 to 1 is wanted"
             )
-        rounded = to_steps(matrix) / STEPS
+        rounded = np.ascontiguousarray(to_steps(matrix) / STEPS)
         if np.abs(rounded).sum(axis=1).max() > _MOST:
             raise InvalidInput(f"a direction's entries add up to more than {_MOST}; scale it down")
         object.__setattr__(self, "matrix", rounded)
