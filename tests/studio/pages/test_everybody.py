@@ -8,7 +8,8 @@ from browsing import BOUNDS, PATIENCE, Running, findings, go, listens, until
 from needs import needs
 from shoal.studio.workshop import Study
 
-pytestmark = [needs("chromium"), pytest.mark.slow]
+# One worker has them all: another would start a studio, a browser and three fits of its own.
+pytestmark = [needs("chromium"), pytest.mark.slow, pytest.mark.xdist_group("studio")]
 
 # Tabs from the top of a page to whatever is on it.
 _FAR = 80

@@ -11,7 +11,8 @@ from browsing import Running, findings, go, listens, running, until, visiting
 from needs import needs
 from shoal.studio.workshop import Study
 
-pytestmark = [needs("chromium"), pytest.mark.slow]
+# One worker has them all: another would start a studio, a browser and three fits of its own.
+pytestmark = [needs("chromium"), pytest.mark.slow, pytest.mark.xdist_group("studio")]
 
 
 def _ask(page, studio: Running, study: Study) -> None:

@@ -12,7 +12,8 @@ from browsing import BOUNDS, Running, findings, go, listens, until
 from needs import needs
 from shoal.studio.workshop import Study
 
-pytestmark = [needs("chromium"), pytest.mark.slow]
+# One worker has them all: another would start a studio, a browser and three fits of its own.
+pytestmark = [needs("chromium"), pytest.mark.slow, pytest.mark.xdist_group("studio")]
 
 
 def _settled(page) -> str:
