@@ -13,7 +13,8 @@ CASES = {
     "tree": (2, 3, 3.0, 0.0),
     "tree in more columns": (8, 4, 0.3, 0.0),
     "cuts": (8, 3, 3.0, 0.0),
-    "swaps": (18, 3, 2.0, 1e-6),
+    "tree with a delta": (18, 3, 2.0, 1e-6),
+    "directions": (18, 6, 0.2, 0.0),
 }
 N = 5000
 

@@ -34,7 +34,7 @@ Route: TypeAlias = Literal["one mean", "look", "directions", "tree", "cuts", "sw
 
 # Up to this many columns a look finds groups better than anything else: in more, most boxes are empty.
 _LOOK_COLUMNS = 6
-# In more than this many, budgets with delta pay for many rounds: swaps.
+# In more than this many, noise of budgets with delta is smaller; and boxes are too few to count groups by.
 CUT_COLUMNS = 15
 # Noise of the mean of all rows, in half widths of the domain: above the first nothing else is as good, in
 # more columns; below the second it is worth finding before a tree.
@@ -42,8 +42,8 @@ _ONE_MEAN, _AIMED = 0.08, 0.035
 # Noise of a centre, in radii, above which boxes that are cut in a few columns each tell less than directions
 # that are found.
 _BLURRED = 0.05
-# A tree is grown in up to this many columns. In more, cuts find groups below this noise of a centre, and have
-# this share: they find the mean of every leaf as well.
+# A tree is grown in up to this many columns. In more, swaps find groups below this noise of a centre, or cuts
+# where a budget has no delta: these have this share, as they find the mean of every leaf as well.
 _TREE_COLUMNS, _CUTS, _FOR_CUTS = 100, 0.05, Fraction(2, 5)
 # Below this many rows x epsilon of an even group (see look.py) a tree hardly parts groups: each halving costs
 # it 17 of them. In up to 12 columns, which it can halve once each, a look does, for this share.
@@ -146,10 +146,10 @@ class KMeans:
             if not affordable_cells(curator, k, rows, rest):
                 return "one mean", nothing
             return "directions", f"{about}: too few rows for boxes in that many columns"
-        if curator.budget.currency == "rho" and d > CUT_COLUMNS:
-            return "swaps", f"{about}: Gaussian noise makes many rounds cheap"
         if d <= _TREE_COLUMNS:
             return "tree", f"{about}: {too_many}"
+        if curator.budget.currency == "rho":
+            return "swaps", f"{about}: Gaussian noise makes many rounds cheap"
         return "cuts", f"{about}: boxes say little about distance in that many columns"
 
     def _by_look(self, curator: Curator, rows: RowCount, rest: Fraction) -> Clustering:
