@@ -186,29 +186,6 @@ class Boxes:
         common = squares.sum(axis=0) / max(float(mass.sum()), 1.0)
         return np.asarray(np.sqrt((squares + _PRIOR_ROWS * common) / (mass[:, np.newaxis] + _PRIOR_ROWS)))
 
-    def saved_share(self, n_clusters: int, rng: np.random.Generator, n_starts: int = 20) -> float:
-        """Return the part of the cost of one mean that this many centres save: what boxes know of groups.
-
-        Parameters
-        ----------
-        n_clusters : int
-            How many centres.
-        rng : numpy Generator
-            Public randomness.
-        n_starts : int
-            Starts of k-means.
-        """
-        weights = np.maximum(self.weights, 0.0)
-        inside = float(weights @ (self.variances * self.column_scale**2).sum(axis=1))
-
-        def cost(centres: Array) -> float:
-            points, goals = self.places * self.column_scale, centres * self.column_scale
-            away = points - goals[nearest_centre(points, goals)]
-            return float(weights @ (away**2).sum(axis=1)) + inside
-
-        one = cost((weights @ self.places / max(float(weights.sum()), 1.0))[np.newaxis, :])
-        return 1 - cost(self.centres(n_clusters, rng, n_starts)) / one if one > 0 else 0.0
-
     def around(self, mean: Array, sd: Array) -> Boxes:
         """Return the boxes with their rows where a bell around the mean of all has them.
 
