@@ -5,7 +5,7 @@ import pytest
 from sklearn.cluster import KMeans
 
 from shoal.errors import InvalidInput
-from shoal.postprocess import lloyd_loops, packing, search_loops
+from shoal.postprocess import grid_loops, lloyd_loops, packing, search_loops
 from shoal.postprocess.merge import merge, merge_weights
 from shoal.postprocess.packing import pack
 from shoal.postprocess.weighted_kmeans import _swap, greedy_plus_plus, lloyd, plus_plus, weighted_kmeans
@@ -34,6 +34,47 @@ def test_compiled_and_numpy_agree(d, n):
     lloyd_loops.nearest()(columns, centres[0], near[0])
     lloyd_loops._nearest_numpy(columns, centres[0], near[1])
     assert np.array_equal(*near)
+
+
+def cells(shape):
+    """Middles of all cells of a grid, one line per column."""
+    axes = [(np.arange(m) + 0.5) / m * 2 - 1 for m in shape]
+    return np.stack([places.ravel() for places in np.meshgrid(*axes, indexing="ij")])
+
+
+@pytest.mark.parametrize("shape", [(700,), (40, 30), (3, 1, 900), (600, 5), (4,) * 6])
+def test_a_pass_over_a_grid_is_one_over_its_cells(shape):
+    """And compiled and NumPy agree to the last bit."""
+    rng = np.random.default_rng(len(shape))
+    columns, d = cells(shape), len(shape)
+    w, centres = rng.normal(1, 2, columns.shape[1]), rng.uniform(-1, 1, (5, d))
+    sums, masses = np.empty((3, 5, d)), np.empty((3, 5))
+    expected = lloyd_loops.sweep()(columns, w, centres, sums[0], masses[0])
+    found = grid_loops.grid_sweep(columns, shape)(columns, w, centres, sums[1], masses[1])
+    assert found == pytest.approx(expected, rel=1e-9)
+    np.testing.assert_allclose(sums[1], sums[0], atol=1e-9)
+    np.testing.assert_allclose(masses[1], masses[0], atol=1e-9)
+    cut = grid_loops._middle(shape)
+    behind = int(np.prod(shape[cut:]))
+    parts = columns[:cut, ::behind].copy(), columns[cut:, :behind].copy()
+    assert grid_loops._pairs_numpy(*parts, w, centres, sums[2], masses[2]) == found
+    assert np.array_equal(sums[1], sums[2])
+    assert np.array_equal(masses[1], masses[2])
+
+
+def test_a_grid_is_clustered_as_its_cells_are():
+    shape = (30, 25, 8)
+    places = cells(shape).T
+    tops = np.random.default_rng(1).uniform(-1, 1, (6, 3))
+    hills = np.exp(-8 * ((places[:, np.newaxis] - tops) ** 2).sum(2))
+    w = hills.sum(1) + np.random.default_rng(2).normal(0, 0.05, len(places))
+    for published in (False, True):
+        one, other = (
+            weighted_kmeans(places, w, 6, np.random.default_rng(0), published=published, shape=known)
+            for known in (None, shape)
+        )
+        np.testing.assert_allclose(other.centres, one.centres, atol=1e-6)
+        assert other.cost == pytest.approx(one.cost)
 
 
 @pytest.mark.parametrize("d", [1, 2, 7, 17])

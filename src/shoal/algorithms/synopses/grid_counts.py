@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from shoal._typing import Array, Integers
 from shoal.algorithms.synopses.boxes import BoxCounts, Lean, evenly
+from shoal.algorithms.synopses.synopsis import Search
 from shoal.postprocess import pack
 from shoal.postprocess.evidence import Noisy, laplace_rate, upper_bound
 from shoal.postprocess.k_variates import k_variates
@@ -166,6 +167,11 @@ class GridCounts(BoxCounts):
         column_scale = self.domain.column_scale
         found = spread(points * column_scale, masses, n, rng)
         return np.asarray(found / np.where(column_scale > 0, column_scale, 1.0))
+
+    def search(self, n_clusters: int, n_starts: int) -> Search:
+        """Return how k-means minds the noise of the weights, and the shape of the grid if it is whole."""
+        found = super().search(n_clusters, n_starts)
+        return found if self.cells is not None else {**found, "shape": self.grid.shape}
 
     def sizes(self, found: WeightedClustering, rng: np.random.Generator) -> Array:
         """Estimate the rows nearest to each centre."""

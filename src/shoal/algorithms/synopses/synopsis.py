@@ -23,11 +23,12 @@ from shoal.postprocess.weighted_kmeans import WeightedClustering, weighted_kmean
 
 
 class Search(TypedDict, total=False):
-    """How k-means minds the noise of weights; see :func:`weighted_kmeans`."""
+    """How k-means minds the noise of weights, and that places are a grid; see :func:`weighted_kmeans`."""
 
     least_mass: float
     weight_sd: float
     n_swaps: int
+    shape: tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
