@@ -12,6 +12,7 @@ from shoal.bench.flagship.tables import rows_of
 from shoal.cli import main
 from shoal.errors import InvalidInput
 from shoal.estimators import shapes
+from shoal.release.totals import shown_by
 
 NAMES, BOUNDS = ["x", "y"], (0, 10)
 
@@ -36,6 +37,13 @@ def test_the_excess_of_a_release_like_it_is_about_what_fits_show(release):
     assert told.like == "the release of 3 groups"
     assert 0 < told.excess <= told.worst_excess
     assert told.excess / 3 < measured < 3 * told.excess
+
+
+def test_rows_made_up_from_a_release_cost_about_what_its_rows_cost(release):
+    """Noise taken for rows would lie anywhere, and cost by distance squared."""
+    made_up = shown_by(release).draw(4000, np.random.default_rng(0)) * 5 + 5
+    costs = [PlainKMeans(3, n_init=4, random_state=0).fit(X).inertia_ for X in (made_up, rows())]
+    assert 0.8 < costs[0] / costs[1] < 1.2
 
 
 def _per_score(fit, X):

@@ -57,7 +57,8 @@ def refitted(release: Release, refits: int) -> tuple[Array, Array, Booleans] | N
         In scaled units, NaN where a refit has fewer groups; and whether each partner is that group's alone.
         None where the algorithm had no look.
     """
-    algorithm, shown = _algorithm(release), shown_by(release)
+    algorithm, found = _algorithm(release), _found_again(release)
+    shown = found.uneven or found.shown
     if shown is None:
         return None
     with warnings.catch_warnings():
@@ -74,8 +75,12 @@ def refitted(release: Release, refits: int) -> tuple[Array, Array, Booleans] | N
 
 def shown_by(release: Release) -> Shown | None:
     """Return where rows are, as far as a release tells; None where its algorithm had no look."""
+    return _found_again(release).shown
+
+
+def _found_again(release: Release) -> Clustering:
     found: Clustering = run_again(_algorithm(release), release.transcript)
-    return found.shown
+    return found
 
 
 def _algorithm(release: Release) -> Any:

@@ -44,17 +44,24 @@ class Found:
     why: str
 
     def shown(self, column_scale: Array, rows: float) -> Shown:
-        """Return where rows are, in the scaled units of the domain: a table like theirs can be made up.
+        """Return where rows are believed to be, in the scaled units of the domain.
 
-        Bells are smoother than rows are, and a fit of a smooth table wavers less; so in few columns boxes
-        count as they were counted, noise taken off. In more they are too wide for that.
+        What a table like theirs costs hangs on far boxes, where noise that is taken for rows costs most.
         """
-        scale = np.where(column_scale > 0, column_scale, 1.0)
-        boxes, known = self.seen.boxes, self.believed
-        if len(scale) <= FEW_COLUMNS:
-            weights = without_noise(boxes.counts, rows)
-            return Shown(boxes.middles / scale, weights, boxes.widths**2 / 12 / scale**2, rows)
+        scale, known = np.where(column_scale > 0, column_scale, 1.0), self.believed
         return Shown(known.places / scale, known.weights, known.variances / scale**2, rows)
+
+    def uneven(self, column_scale: Array, rows: float) -> Shown | None:
+        """Return where rows are, boxes as they were counted and noise taken off; None in more columns.
+
+        Bells are smoother than rows are, and a fit of a smooth table wavers less. In more than three columns
+        boxes are too wide for that.
+        """
+        scale, boxes = np.where(column_scale > 0, column_scale, 1.0), self.seen.boxes
+        if len(scale) > FEW_COLUMNS:
+            return None
+        weights = without_noise(boxes.counts, rows)
+        return Shown(boxes.middles / scale, weights, boxes.widths**2 / 12 / scale**2, rows)
 
 
 def find(

@@ -161,8 +161,8 @@ class KMeans:
         curator.note(found.why)
         rows = rows.capped_by(curator, found.seen.total, found.seen.total_sd)
         clustering = to_clustering(curator, found.result, rows, n_iter=found.n_iter)
-        shown = found.shown(curator.domain.column_scale, rows.estimate)
-        return replace(clustering, curve=found.curve, shown=shown)
+        where = curator.domain.column_scale, rows.estimate
+        return replace(clustering, curve=found.curve, shown=found.shown(*where), uneven=found.uneven(*where))
 
     def _by_tree(self, curator: Curator, rows: RowCount, rest: Fraction) -> Clustering:
         """Find groups by boxes, aimed by the mean of all rows where that can be told."""

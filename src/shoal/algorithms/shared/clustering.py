@@ -48,6 +48,9 @@ class Clustering:
         The row that each row is one with, where noise could not tell some apart: the first of them.
     shown : Shown, optional
         Where rows are, as far as the answers tell, for algorithms that look: rows like these can be made up.
+    uneven : Shown, optional
+        The same where it is as uneven as the rows are, noise and all: a fit of it wavers as one of the rows
+        does. Not given where `shown` serves for that too.
     """
 
     centres: Array
@@ -60,6 +63,7 @@ class Clustering:
     curve: CostCurve | None = None
     merged_into: Integers | None = None
     shown: Shown | None = None
+    uneven: Shown | None = None
 
     @classmethod
     def from_sums(
