@@ -82,8 +82,6 @@ def centre_round(
     n_rows: float,
     share: Fraction,
     counted: tuple[Array, Array] | None = None,
-    *,
-    image: Partition | None = None,
 ) -> RoundResult:
     """Move centres to the noisy means of their rows.
 
@@ -101,42 +99,102 @@ def centre_round(
         Share of the budget.
     counted : (ndarray, ndarray), optional
         Rows of every centre that were counted before, and the variances of their noise.
-    image : Partition, optional
-        Whose rows are whose, where centres were found along a few directions: all may then be off by the same
-        in other ones, so what their steps have in common is made first. It is known better than any one step.
     """
+    asked = _ask(curator, centres, spreads, n_rows, share)
+    answer = asked.answer
+    counts = answer.counts if counted is None else _counted_twice(answer, *counted)[0]
+    least = smallest_count(answer.count_sd)
+    known, rows = (counts >= least)[:, np.newaxis], np.maximum(counts, least)[:, np.newaxis]
+    steps = answer.sums / rows
+    trust = _trust(steps, (answer.sum_sd / rows) ** 2)
+    return asked.result(np.where(known, steps * trust, 0.0), steps, trust, known, rows)
+
+
+def round_along(
+    curator: Curator,
+    centres: Array,
+    spreads: Array,
+    n_rows: float,
+    share: Fraction,
+    counted: tuple[Array, Array],
+    cells: Partition,
+) -> RoundResult:
+    """Move centres that were found along a few directions to the noisy means of their rows.
+
+    All may be off by the same in other directions, so what their steps have in common is made first. It is
+    known better than any one step.
+
+    Parameters
+    ----------
+    curator, centres, spreads, n_rows, share, counted
+        As of :func:`centre_round`.
+    cells : Partition
+        Whose rows are whose.
+    """
+    asked = _ask(curator, centres, spreads, n_rows, share, cells)
+    answer = asked.answer
+    counts, variance = _counted_twice(answer, *counted)
+    least = np.maximum(1.0, SURE * np.sqrt(variance))
+    known, rows = (counts >= least)[:, np.newaxis], np.maximum(counts, least)[:, np.newaxis]
+    steps = answer.sums / rows
+    common = common_step(answer, asked.radii, n_rows) / asked.radii
+    trust = _trust(steps - common, (answer.sum_sd / rows) ** 2)
+    return asked.result(common + (steps - common) * trust, steps, trust, known, rows)
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """Noisy offsets of rows from centres, in radii of their own."""
+
+    centres: Array
+    radii: Array
+    answer: NoisySums
+
+    def result(self, moves: Array, steps: Array, trust: Array, known: Booleans, rows: Array) -> RoundResult:
+        """Return the centres moved, with the noise of the steps that were told."""
+        centres, radii, answer = self.centres, self.radii, self.answer
+        variances = radii**2 * (answer.sum_sd**2 + (steps * answer.count_sd) ** 2) / rows**2
+        return RoundResult(
+            centres=np.clip(centres + radii * np.clip(moves, -1.0, 1.0), -1.0, 1.0),
+            counts=answer.counts,
+            variances=np.where(known, variances, np.inf),
+            centre_variance=np.where(known, variances * trust, np.inf),
+            count_sd=answer.count_sd,
+            typical_sd=max(float(np.sqrt((radii**2).mean())), CAUTIOUS_RADIUS) * answer.sum_sd,
+        )
+
+
+def _ask(
+    curator: Curator,
+    centres: Array,
+    spreads: Array,
+    n_rows: float,
+    share: Fraction,
+    cells: Partition | None = None,
+) -> _Asked:
+    """Find out how far rows lie, then ask for their offsets; rows are their nearest centre's, or by cells."""
     ball = curator.budget.currency == "rho" or centres.shape[1] >= _BALL_COLUMNS
     body: Body = "ball" if ball else "box"
-    centres, d = Voronoi(centres).centres, centres.shape[1]
+    nearest = Voronoi(centres)
+    centres, d = nearest.centres, centres.shape[1]
     look = look_share(n_rows * curator.effective_epsilon(share=share))
     shells = curator.histogram(Shells(centres, spreads, body, EDGES), share=share * look)
     radii = np.clip(spreads * distance_within(shells, n_rows, body, d), _LEAST_RADIUS, 2.0)
-    cells: Partition = Voronoi(centres) if image is None else image
-    answer = curator.sums(cells, of=Relative(centres, radii, body), share=share * (1 - look))
-    counts, least = answer.counts, np.full(len(centres), smallest_count(answer.count_sd))
-    if counted is not None:
-        before, variance, again = *counted, answer.count_sd**2
-        counts = (counts * variance + before * again) / (variance + again)
-        if image is not None:
-            least = np.maximum(1.0, SURE * np.sqrt(variance * again / (variance + again)))
-    known, rows = (counts >= least)[:, np.newaxis], np.maximum(counts, least)[:, np.newaxis]
-    steps = answer.sums / rows
-    noise = (answer.sum_sd / rows) ** 2
-    common = np.zeros_like(steps) if image is None else common_step(answer, radii, n_rows) / radii
-    # The square of a step is signal and noise; each step is shrunk by its share of signal.
-    signal = likeliest_signal(steps - common, noise)
-    trust = signal / (signal + noise)
-    own = (steps - common) * trust if image is not None else np.where(known, steps * trust, 0.0)
-    moved = np.clip(centres + radii * np.clip(common + own, -1.0, 1.0), -1.0, 1.0)
-    variances = radii**2 * (answer.sum_sd**2 + (steps * answer.count_sd) ** 2) / rows**2
-    return RoundResult(
-        centres=moved,
-        counts=answer.counts,
-        variances=np.where(known, variances, np.inf),
-        centre_variance=np.where(known, variances * trust, np.inf),
-        count_sd=answer.count_sd,
-        typical_sd=max(float(np.sqrt((radii**2).mean())), CAUTIOUS_RADIUS) * answer.sum_sd,
-    )
+    of = Relative(centres, radii, body)
+    return _Asked(centres, radii, curator.sums(cells or nearest, of=of, share=share * (1 - look)))
+
+
+def _counted_twice(answer: NoisySums, before: Array, variance: Array) -> tuple[Array, Array]:
+    """Return what two counts say together, each by its noise, and the variance of that."""
+    again = answer.count_sd**2
+    counts = (answer.counts * variance + before * again) / (variance + again)
+    return counts, variance * again / (variance + again)
+
+
+def _trust(steps: Array, noise: Array) -> Array:
+    """Return by how much steps are shrunk: their squares are signal and noise, and signal is what counts."""
+    signal = likeliest_signal(steps, noise)
+    return np.asarray(signal / (signal + noise))
 
 
 def common_step(answer: NoisySums, radii: Array, n_rows: float) -> Array:

@@ -16,7 +16,7 @@ import numpy as np
 
 from shoal._typing import Array
 from shoal.algorithms.kmeans.believed import Believed, believed
-from shoal.algorithms.kmeans.centre_round import RoundResult, centre_round, common_step
+from shoal.algorithms.kmeans.centre_round import RoundResult, common_step, round_along
 from shoal.algorithms.kmeans.look import GRAIN, Cells
 from shoal.algorithms.kmeans.middle import BALL, Middle, find_middle
 from shoal.algorithms.shared.clustering import RowCount
@@ -141,9 +141,7 @@ def find_along(
     centres = image.lifted(places)
     left = rest * (1 - _FOR_CELLS - _FOR_GRID)
     spreads, counted = np.tile(about.sd, (k, 1)), seen.sizes(places)
-    result = centre_round(
-        curator, centres, spreads, rows.estimate, left, counted, image=image.nearest(places)
-    )
+    result = round_along(curator, centres, spreads, rows.estimate, left, counted, image.nearest(places))
     # Which groups there are was told by the grid, where noise is small; not by means in all columns.
     result = replace(result, centre_variance=np.zeros_like(result.centre_variance))
     return Along(result, _shown(seen, image, radius, rows.estimate), curve, len(axes))
