@@ -110,6 +110,16 @@ def test_the_order_of_rows_does_not_matter(seed, n_blocks, weighted):
     assert np.array_equal(one, totals(ask, np.ascontiguousarray(rows[:, order]), seed, heavy[1], scale))
 
 
+@pytest.mark.parametrize("k", [1, 3])
+def test_rows_that_weigh_nothing_and_too_few_different_ones_leave_public_centres(k):
+    rows, ask = np.repeat(np.float32([[0.5], [0.25]]), 9, axis=1), question(1, k)
+    public = totals(ask, rows[:, :0], 0)
+    assert np.array_equal(totals(ask, rows, 0, np.zeros(9, np.int32)), public)
+    found = totals(ask, rows, 0).tolist()
+    assert [STEPS // 2, STEPS // 4] in found
+    assert all(centre in public.tolist() for centre in found if centre != [STEPS // 2, STEPS // 4])
+
+
 @given(st.integers(0, 10**6), st.integers(1, 3))
 def test_centres_are_clamped_to_the_public_range(seed, n_blocks):
     # Rows far outside of it count as its end, or one of them would move a block by more than is charged for.
