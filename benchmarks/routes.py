@@ -58,7 +58,7 @@ def low_rank(n: int, d: int, k: int, seed: int) -> np.ndarray:
 def table(family: str, number: int, columns: tuple[int, int]) -> tuple[np.ndarray, int, str]:
     """Make the table of a number: its size follows from it."""
     rng = np.random.default_rng(seed_of("routes", family, number))
-    d, k = int(rng.integers(columns[0], columns[1] + 1)), int(rng.integers(2, 13))
+    d, k = int(rng.integers(columns[0], columns[1] + 1)), int(rng.integers(4, 13))
     n = int(1000 * 2 ** rng.uniform(0, 4.5))
     if family == "low_rank":
         rows = low_rank(n, d, k, int(rng.integers(2**31)))
