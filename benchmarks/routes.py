@@ -3,12 +3,12 @@
     python benchmarks/routes.py directions,tree .03,.05,.07,.09 --columns 13-60
     python benchmarks/routes.py directions,look,tree .09,.15 --columns 7-12 --tables 20 --seeds 3
 
-Ways are those that the notes of a certificate name ("one mean" is one-mean here). Noise is that of a centre,
-in radii, as `KMeans` predicts it: for each table epsilon is chosen so that it comes to that. Where no
-directions can be afforded, they are one mean, as in `KMeans`. Tables are of the families of `shoal bench run
-flagship`, and of low rank with skewed columns, of sizes and seeds that nothing else uses (`--first` moves on
-to others). Prints the ratio to non-private k-means of each way, the geometric mean of all ways over the
-first, and in how many cells each is the best.
+Ways are those that the notes of a certificate name ("one mean" is one-mean here); auto is the one that KMeans
+chooses. Noise is that of a centre, in radii, as `KMeans` predicts it: for each table epsilon is chosen so
+that it comes to that. Where no directions can be afforded, they are one mean, as in `KMeans`. Tables are of
+the families of `shoal bench run flagship`, and of low rank with skewed columns, of sizes and seeds that
+nothing else uses (`--first` moves on to others). Prints the ratio to non-private k-means of each way, the
+geometric mean of all ways over the first, and in how many cells each is the best.
 """
 
 from __future__ import annotations
@@ -68,11 +68,16 @@ def table(family: str, number: int, columns: tuple[int, int]) -> tuple[np.ndarra
     return np.ascontiguousarray(rows), k, f"{family} {n:,} x {d}, {k} groups"
 
 
+chosen = kmeans.KMeans.route
+
+
 def forced(route: str, noises: list[float]) -> None:
-    """Have KMeans go one way, and tell how noisy it takes a centre to be."""
+    """Have KMeans go one way, or the one that it chooses, and tell how noisy it takes a centre to be."""
 
     def go(self, curator, rows, rest):
         noises.append(kmeans.round_noise(curator, self.n_clusters, rows, rest))
+        if route == "auto":
+            return chosen(self, curator, rows, rest)
         affordable = kmeans.affordable_cells(curator, self.n_clusters, rows, rest)
         return "one mean" if route == "directions" and not affordable else route, "forced"
 
