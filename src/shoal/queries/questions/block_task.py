@@ -162,11 +162,8 @@ def exact_empty_totals(task: BlockTask, column_scale: Array | None = None) -> np
 
 def _block_centres(rows: Array, weights: Array, reference: Array, seed: int, align: Align) -> Array:
     k = len(reference)
-    held = rows[:, weights > 0]
-    # Rows come sorted, so that equal ones are neighbours: most blocks need no more than to count them.
-    n_different = min(held.shape[1], 1) + int((held[:, 1:] != held[:, :-1]).any(axis=0).sum())
-    if n_different < k:  # too few to make k groups: pad with public centres
-        different = np.unique(held, axis=1).T
+    different = np.unique(rows[:, weights > 0], axis=1).T
+    if len(different) < k:  # too few to make k groups: pad with public centres
         found = reference.copy()
         found[: len(different)] = different
     else:
