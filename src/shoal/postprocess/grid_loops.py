@@ -64,7 +64,7 @@ def _middle(shape: tuple[int, ...]) -> int:
     >>> _middle((4, 4, 4, 4)), _middle((100, 2, 2)), _middle((7,))
     (2, 1, 0)
     """
-    return min(range(len(shape)), key=lambda cut: math.prod(shape[:cut]) + math.prod(shape[cut:]), default=0)
+    return min(range(len(shape)), key=lambda cut: math.prod(shape[:cut]) + math.prod(shape[cut:]))
 
 
 @cache

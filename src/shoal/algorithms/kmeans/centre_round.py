@@ -102,8 +102,10 @@ def centre_round(
     """
     asked = _ask(curator, centres, spreads, n_rows, share)
     answer = asked.answer
-    counts = answer.counts if counted is None else _counted_twice(answer, *counted)[0]
-    least = smallest_count(answer.count_sd)
+    counts, sd = answer.counts, answer.count_sd
+    if counted is not None:
+        counts, _ = counted_twice(counts, sd, *counted)
+    least = smallest_count(sd)
     known, rows = (counts >= least)[:, np.newaxis], np.maximum(counts, least)[:, np.newaxis]
     steps = answer.sums / rows
     trust = _trust(steps, (answer.sum_sd / rows) ** 2)
@@ -133,7 +135,7 @@ def round_along(
     """
     asked = _ask(curator, centres, spreads, n_rows, share, cells)
     answer = asked.answer
-    counts, variance = _counted_twice(answer, *counted)
+    counts, variance = counted_twice(answer.counts, answer.count_sd, *counted)
     least = np.maximum(1.0, SURE * np.sqrt(variance))
     known, rows = (counts >= least)[:, np.newaxis], np.maximum(counts, least)[:, np.newaxis]
     steps = answer.sums / rows
@@ -184,11 +186,25 @@ def _ask(
     return _Asked(centres, radii, curator.sums(cells or nearest, of=of, share=share * (1 - look)))
 
 
-def _counted_twice(answer: NoisySums, before: Array, variance: Array) -> tuple[Array, Array]:
-    """Return what two counts say together, each by its noise, and the variance of that."""
-    again = answer.count_sd**2
-    counts = (answer.counts * variance + before * again) / (variance + again)
-    return counts, variance * again / (variance + again)
+def counted_twice(counts: Array, count_sd: float, before: Array, variance: Array) -> tuple[Array, Array]:
+    """Return what counts say together with those of before, each by its noise, and the variance of that.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (k,)
+        Rows of every centre.
+    count_sd : float
+        Standard deviation of their noise.
+    before, variance : ndarray of shape (k,)
+        Rows that were counted before, and the variances of their noise.
+
+    Examples
+    --------
+    >>> counted_twice(np.array([14.0]), 1.0, np.array([10.0]), np.array([3.0]))
+    (array([13.]), array([0.75]))
+    """
+    again = count_sd**2
+    return (counts * variance + before * again) / (variance + again), variance * again / (variance + again)
 
 
 def _trust(steps: Array, noise: Array) -> Array:

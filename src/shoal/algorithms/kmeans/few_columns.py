@@ -14,7 +14,7 @@ import numpy as np
 
 from shoal._typing import Array
 from shoal.algorithms.kmeans.believed import Believed, believed
-from shoal.algorithms.kmeans.centre_round import CAUTIOUS_RADIUS, RoundResult, centre_round
+from shoal.algorithms.kmeans.centre_round import CAUTIOUS_RADIUS, RoundResult, centre_round, counted_twice
 from shoal.algorithms.kmeans.look import FEW_COLUMNS, CountNoise, Look, look, look_again
 from shoal.algorithms.shared.clustering import RowCount
 from shoal.postprocess.choose_k import CostCurve
@@ -169,10 +169,8 @@ def _moved_to(shown: Believed, centres: Array, moved: RoundResult, column_scale:
     """Return the places moved along with their centres, and weighed as look and round say together."""
     scale = np.where(column_scale > 0, column_scale, 1.0)
     sizes, noise = shown.sizes(centres)
-    round_noise = moved.count_sd**2
-    both = (moved.counts * noise + sizes * round_noise) / (noise + round_noise)
-    spread = np.sqrt(noise * round_noise / (noise + round_noise))
-    both = np.where(both > spread, both, 0.0)
+    both, left = counted_twice(moved.counts, moved.count_sd, sizes, noise)
+    both = np.where(both > np.sqrt(left), both, 0.0)
     groups = nearest_centre(shown.places, centres)
     mass = np.maximum(sizes, 1e-9)
     means = (
