@@ -84,26 +84,27 @@ def forced(route: str, noises: list[float]) -> None:
     kmeans.KMeans.route = go
 
 
-def ratio(rows: np.ndarray, k: int, best: float, epsilon: float, seed: int) -> float:
-    model = KMeans(k, epsilon=epsilon, bounds=(-1, 1), random_state=seed, n_jobs=1)
+def ratio(rows: np.ndarray, k: int, best: float, epsilon: float, delta: float, seed: int) -> float:
+    model = KMeans(k, epsilon=epsilon, delta=delta, bounds=(-1, 1), random_state=seed, n_jobs=1)
     return nicv(rows, model.fit(rows).cluster_centers_) / best
 
 
 def cells(job: tuple) -> tuple[str, list[tuple[float, float, list[float]]]]:
     """Fit one table at every noise, every way."""
     warnings.simplefilter("ignore")
-    family, number, columns, routes, noises, seeds = job
+    family, number, columns, routes, noises, seeds, delta = job
     rows, k, name = table(family, number, columns)
     best = nicv(rows, Plain(k, n_init=5, random_state=0).fit(rows).cluster_centers_)
     seen: list[float] = []
     forced("one mean", seen)
-    ratio(rows, k, best, 1.0, 0)
+    ratio(rows, k, best, 1.0, delta, 0)
     found = []
     for noise in noises:
         epsilon, means = seen[0] / noise, []
         for route in routes:
             forced(route, [])
-            means.append(float(np.mean([ratio(rows, k, best, epsilon, 20_000 + s) for s in range(seeds)])))
+            runs = [ratio(rows, k, best, epsilon, delta, 20_000 + s) for s in range(seeds)]
+            means.append(float(np.mean(runs)))
         found.append((noise, epsilon, means))
     return name, found
 
@@ -113,7 +114,8 @@ def jobs(given: argparse.Namespace, routes: list[str]) -> Iterator[tuple]:
     noises = [float(word) for word in given.noises.split(",")]
     for i in range(given.tables):
         number = given.first + i // len(FAMILIES)
-        yield FAMILIES[i % len(FAMILIES)], number, (int(low), int(high)), routes, noises, given.seeds
+        family, columns = FAMILIES[i % len(FAMILIES)], (int(low), int(high))
+        yield family, number, columns, routes, noises, given.seeds, given.delta
 
 
 def main(given: argparse.Namespace) -> None:
@@ -143,5 +145,6 @@ if __name__ == "__main__":
     parser.add_argument("--tables", type=int, default=16)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--delta", type=float, default=0.0)
     parser.add_argument("--processes", type=int, default=1)
     main(parser.parse_args())

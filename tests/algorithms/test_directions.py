@@ -48,6 +48,23 @@ def test_groups_are_found_along_directions_and_the_budget_is_spent(behind_gate, 
     assert np.mean(costs) < 0.85 * one
 
 
+def test_random_directions_find_groups_where_no_others_could_be_found(behind_gate):
+    rng = np.random.default_rng(5)
+    centres = rng.uniform(-0.8, 0.8, (4, 40))
+    X = centres[np.arange(2000) % 4] + rng.normal(0, 0.05, (2000, 40))
+    one = cost(X, X.mean(axis=0, keepdims=True))
+    costs = []
+    for seed in range(4):
+        curator = behind_gate(X, epsilon=0.4, seed=seed)
+        found = KMeans(4).run(curator)
+        assert "3 random directions" in curator.transcript.notes[1]
+        assert Fraction(98, 100) < share_of(curator) <= 1
+        again = KMeans(4).run(ReplayCurator(curator.transcript))
+        assert np.array_equal(again.centres, found.centres)
+        costs.append(cost(X, found.centres))
+    assert np.mean(costs) < 0.75 * one
+
+
 def test_directions_span_what_sets_groups_apart(behind_gate):
     rng = np.random.default_rng(1)
     along = rng.normal(size=20)
@@ -99,12 +116,16 @@ def test_what_all_steps_have_in_common_is_known_better_than_each():
 
 
 def test_cells_are_no_more_than_noise_lets_stand_out(behind_gate):
-    def cells(n, epsilon, k=10):
+    def cells(n, epsilon, k=10, at_least=None, **known):
         curator = behind_gate(np.zeros((0, 40)), epsilon=epsilon)
-        return affordable_cells(curator, k, RowCount(float(n), float(n)), Fraction(1))
+        rows = RowCount(float(n), float(at_least or n))
+        return affordable_cells(curator, k, rows, Fraction(1), **known)
 
-    assert cells(1000, 0.5) == 0
-    assert cells(1000, 0.8) == 4
+    assert cells(1000, 0.4) == 0
+    assert cells(1000, 0.6) == 1  # random directions
+    assert cells(1000, 0.6, at_least=600) == 0
+    assert cells(1000, 0.8, known=True) == 4
+    assert cells(1000, 0.6, known=True) == 0
     assert cells(1000, 4.0) == 5
     assert cells(1000, 4.0, k=2) == 2
     assert cells(1000, 4.0, k=1) == 0

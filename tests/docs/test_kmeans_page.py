@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ROOM = ROOT / "src" / "shoal" / "algorithms" / "kmeans"
 PAGE = (ROOT / "docs" / "explanation" / "kmeans.md").read_text()
 # Powers of two that are tried or counted: no choice is in them.
-LADDERS = {"EDGES", "_SIGNALS"}
+LADDERS = {"_SIGNALS", "_WIDER"}
 
 
 def constants(path):

@@ -43,7 +43,7 @@ AWKWARD = [
     7.0,
     -1e300,
 ]
-RADIUS = st.sampled_from([1e-9, 0.01, 0.5, 2.0]) | st.floats(1e-4, 2)
+RADIUS = st.sampled_from([1e-9, 0.01, 0.5, 2.0]) | st.floats(1e-4, 4)
 cell = st.sampled_from(AWKWARD) | st.floats(-1.2, 1.2)
 
 

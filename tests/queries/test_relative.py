@@ -20,7 +20,9 @@ def random_case(seed, columns=3, n=300, cells=4):
     rows = (rng.integers(-STEPS, STEPS + 1, (columns, n)) / STEPS).astype(np.float32)
     rows[:, :4] = np.array([-1, 1, 0, 0.5], dtype=np.float32)
     anchors = rng.integers(-STEPS, STEPS + 1, (cells, columns))
-    radii = np.maximum(16, (2 * STEPS * rng.random((cells, columns)) ** 6).astype(np.int64))
+    # As wide as the domain's diagonal, which balls may be; most far narrower.
+    widest = 2 * STEPS * columns**0.5
+    radii = np.maximum(16, (widest * rng.random((cells, columns)) ** 6).astype(np.int64))
     return rows, rng.integers(0, cells, n).astype(np.int32), anchors, radii
 
 
@@ -70,6 +72,20 @@ def test_shells_count_distances():
     shells = Shells(np.zeros((1, 2)), np.full((1, 2), 0.5), "ball", (0.5, 1.0, 2.0))
     rows = np.array([[0.0, 0.25, 0.25, 0.5, 1.0], [0.0, 0.0, 0.25, 0.5, 1.0]], dtype=np.float32)
     assert shells.assign(rows, None).tolist() == [0, 0, 1, 2, 3]
+
+
+def test_a_ball_may_be_as_wide_as_the_domain_is_long():
+    # Rows of 100 columns that fill the domain lie 5.8 from its middle: a ball of radius 2 would cut them all.
+    rows = np.where(np.random.default_rng(0).random((100, 50)) < 0.7, 1, -1).astype(np.float32)
+    for body, radius, kept in (("ball", 10.0, 10.0), ("ball", 99.0, 20.0), ("box", 10.0, 2.0)):
+        of = Relative(np.zeros((1, 100)), np.full((1, 100), radius), body)
+        assert of.radii.max() == kept
+        totals = of.exact_totals(Voronoi(np.zeros((1, 100))), Chunk(rows), None)
+        assert totals[0, :100] / STEPS * kept == pytest.approx(rows.sum(axis=1), abs=1e-2)
+    shells = Shells(np.zeros((1, 100)), np.full((1, 100), 0.1), "ball", (64.0, 128.0))
+    assert set(shells.assign(rows, None).tolist()) == {1}
+    with pytest.raises(InvalidInput, match="at most 160"):
+        Shells(np.zeros((1, 100)), np.ones((1, 100)), "ball", (161.0,))
 
 
 def test_bad_shapes_are_refused():

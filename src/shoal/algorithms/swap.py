@@ -15,7 +15,7 @@ import numpy as np
 
 from shoal._typing import Array
 from shoal.accounting.budget import equal, portion
-from shoal.algorithms.kmeans.centre_round import CAUTIOUS_RADIUS, EDGES, distance_within
+from shoal.algorithms.kmeans.centre_round import CAUTIOUS_RADIUS, distance_within, edges
 from shoal.algorithms.lsh_tree.lsh_tree import lsh_start
 from shoal.algorithms.shared.clustering import Clustering, RowCount
 from shoal.postprocess import pack
@@ -141,7 +141,7 @@ def swap_round(curator: Curator, centres: Array, share: Fraction, *, narrow: boo
     centres = Voronoi(centres).centres
     body: Literal["box", "ball"] = "ball" if curator.budget.currency == "rho" else "box"
     if narrow:
-        shells = curator.histogram(Shells(centres, np.ones((k, d)), "ball", EDGES), share=share * _LOOK)
+        shells = curator.histogram(Shells(centres, np.ones((k, d)), "ball", edges(d)), share=share * _LOOK)
         distance = distance_within(shells, max(float(shells.counts.sum()), 1.0), "ball", d, _INSIDE)
         radius = _BALL * distance if body == "ball" else min(_BOX / math.sqrt(d), 1.0) * distance
         share *= 1 - _LOOK

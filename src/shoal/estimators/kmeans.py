@@ -31,7 +31,7 @@ class KMeans(PrivateKMeans):
         How many groups. Where noise cannot tell that many apart, several centres are the same, and
         `merged_into_` says which: for each row the first that it is one with. With "auto",
         the number that describes the released synopsis shortest, which costs nothing: up to 15 columns;
-        `cost_curve_` then holds what every number costs.
+        `n_clusters_` then says which, and `cost_curve_` what every number costs.
     epsilon : float
         Privacy loss allowed; smaller is more private. No default: it is yours to decide.
     n_starts : int
@@ -53,7 +53,7 @@ class KMeans(PrivateKMeans):
     array([2., 8.])
     >>> print(model.certificate_.notes[0].split(":")[0])
     look
-    >>> KMeans(n_clusters="auto", epsilon=0.5, bounds=(0, 10)).fit(X).cost_curve_.chosen
+    >>> KMeans(n_clusters="auto", epsilon=0.5, bounds=(0, 10)).fit(X).n_clusters_
     2
     """
 

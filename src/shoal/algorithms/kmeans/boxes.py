@@ -1,7 +1,7 @@
 """Released boxes with noisy weights, and what can be read off them for free: centres, and how far rows reach.
 
-Boxes come from a tree that is fine where rows are many (Zhang, Xiao, Xie 2016, PrivTree), or are the leaves
-of random cuts.
+Boxes come from a tree that is fine where rows are many (Zhang, Xiao, Xie 2016, PrivTree), from a look, or
+from a grid along a few directions.
 """
 
 from __future__ import annotations

@@ -21,15 +21,14 @@ from shoal.queries import Curator, NoisyCounts, NoisySums, Partition, Relative, 
 
 Body: TypeAlias = Literal["box", "ball"]
 
-# Distances in standard deviations, half a power of two apart: from far too narrow to far too wide.
-EDGES: tuple[float, ...] = tuple(2.0 ** (i / 2) for i in range(-14, 9))
+# Distances in standard deviations: edges of shells are powers of the first, from the second to the third at
+# least. Between two edges the last tells how many are tried.
+_APART, _NEAREST, _FURTHEST, _BETWEEN = math.sqrt(2), -14, 8, 4
 # Offsets are cut at the distance that this share of the rows is within.
 _INSIDE = 0.8
 # What a round pays for its look at the distances: enough that noise adds up to a tenth of the rows.
 _LOOKS = (Fraction(1, 50), Fraction(1, 20), Fraction(1, 10), Fraction(3, 20))
 _LOOK_ROWS = 45.0
-# The least that the lattice allows: groups in a box that is far too wide are narrow.
-_LEAST_RADIUS = 2.0**-16
 # Predicted errors do not take a narrower radius for granted: it may be noise that says so.
 CAUTIOUS_RADIUS = 0.25
 # Squares of steps in radii that are tried: from none to a whole radius.
@@ -40,6 +39,25 @@ _BLURRED = 0.08
 _BALL_COLUMNS = 7
 # Standard deviations that offsets are cut at where distances cannot be told.
 _USUAL = 2.0
+# Times the distance of most rows that boxes are tried at; how much of what is cut off lies on one side; and
+# standard deviations by which far rows stand out.
+_WIDER, _LEANING, _BELIEVED = tuple(2.0 ** (i / 4) for i in range(-4, 17)), 0.25, 2.0
+
+
+@cache
+def edges(n_columns: int) -> tuple[float, ...]:
+    """Return distances in standard deviations, half a power of two apart: far too narrow to far too wide.
+
+    Rows of a bell lie sqrt(d) standard deviations from its middle, and those at the domain's corners, if they
+    are taken for even, 1.7 times that: twice that is told apart.
+
+    Examples
+    --------
+    >>> edges(2)[-1], edges(64)[-1], edges(784)[-1]
+    (16.0, 16.0, 64.0)
+    """
+    furthest = max(_FURTHEST, math.ceil(2 * math.log2(2 * math.sqrt(n_columns))))
+    return tuple(2.0 ** (i / 2) for i in range(_NEAREST, furthest + 1))  # exactly two for two steps
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,10 +198,57 @@ def _ask(
     nearest = Voronoi(centres)
     centres, d = nearest.centres, centres.shape[1]
     look = look_share(n_rows * curator.effective_epsilon(share=share))
-    shells = curator.histogram(Shells(centres, spreads, body, EDGES), share=share * look)
-    radii = np.clip(spreads * distance_within(shells, n_rows, body, d), _LEAST_RADIUS, 2.0)
-    of = Relative(centres, radii, body)
-    return _Asked(centres, radii, curator.sums(cells or nearest, of=of, share=share * (1 - look)))
+    shells = curator.histogram(Shells(centres, spreads, body, edges(d)), share=share * look)
+    distance, left = distance_within(shells, n_rows, body, d), share * (1 - look)
+    if body == "box":
+        one = np.ones((1, d))
+        noise = curator.noise_sd(of=Relative(one, one), share=left)[0] * len(centres) / max(n_rows, 1.0)
+        distance = cheapest_cut(shells, distance, noise, d)
+    # No narrower than the lattice allows, no wider than the domain.
+    of = Relative(centres, spreads * distance, body)
+    return _Asked(centres, of.radii, curator.sums(cells or nearest, of=of, share=left))
+
+
+def cheapest_cut(shells: NoisyCounts, distance: float, noise: float, n_columns: int) -> float:
+    """Return at which distance to cut offsets, so that what is cut off and noise cost least together.
+
+    Groups lean to a side, so what is cut off moves their means; a wider box has more noise. In a ball of many
+    columns rows are nearly as far as each other, and a wider one has noise only.
+
+    Parameters
+    ----------
+    shells : NoisyCounts
+        Of :class:`Shells` with the edges of this module for that many columns.
+    distance : float
+        That most rows are within; it stays where noise hides how far the others are.
+    noise : float
+        Standard deviation of a coordinate of a centre, in units of the distance.
+    n_columns : int
+        Of the rows.
+
+    Examples
+    --------
+    >>> counts = np.zeros(24)
+    >>> counts[10], counts[16] = 900.0, 100.0
+    >>> shells = NoisyCounts(counts, 1.0)
+    >>> round(cheapest_cut(shells, 0.25, 1e-4, 2), 2), round(cheapest_cut(shells, 0.25, 0.5, 2), 2)
+    (1.68, 0.12)
+    """
+    ends = np.array(edges(n_columns))
+    total = max(float(shells.counts.sum()), 1.0)
+    if _blurred(shells, total, n_columns):
+        return distance
+    # Half way through every shell; what may be noise is far, and would cost most.
+    places = np.append(ends, ends[-1] * _APART) / math.sqrt(_APART)
+    rows = np.where(shells.counts > _BELIEVED * shells.sd, shells.counts, 0.0) / total
+    tried = distance * np.array(_WIDER)
+    cut_off = (rows * np.maximum(places - tried[:, np.newaxis], 0.0)).sum(axis=1)
+    return float(tried[np.argmin((_LEANING * cut_off) ** 2 + n_columns * (noise * tried) ** 2)])
+
+
+def _blurred(shells: NoisyCounts, n_rows: float, n_columns: int) -> bool:
+    """Return whether noise hides how far rows are."""
+    return shells.sd * math.sqrt(len(edges(n_columns)) / 2) > _BLURRED * n_rows
 
 
 def counted_twice(counts: Array, count_sd: float, before: Array, variance: Array) -> tuple[Array, Array]:
@@ -271,12 +336,14 @@ def distance_within(
 ) -> float:
     """Return the distance that this share of the rows is within, in the units of the shells.
 
-    Where noise would hide the share, it is the distance that fits best if rows are spread like a bell.
+    Between the edges of a shell rows are taken to lie evenly by the logarithm of their distance: noise grows
+    with the radius, and in many columns nearly all rows lie in one shell. Where noise would hide the share,
+    it is the distance that fits best if rows are spread like a bell.
 
     Parameters
     ----------
     shells : NoisyCounts
-        Of :class:`Shells` with the edges of this module.
+        Of :class:`Shells` with the edges of this module for that many columns.
     n_rows : float
         Public or noisy number of rows.
     body : {"box", "ball"}
@@ -286,16 +353,30 @@ def distance_within(
     inside : float
         The share.
     """
-    if shells.sd * math.sqrt(len(EDGES) / 2) > _BLURRED * n_rows:
+    ends = edges(n_columns)
+    if _blurred(shells, n_rows, n_columns):
         misfits = ((shells.counts - n_rows * bell_shells(body, n_columns, inside)) ** 2).sum(axis=1)
-        return EDGES[int(np.argmin(misfits))]
-    reached = np.flatnonzero(np.cumsum(shells.counts)[:-1] >= inside * n_rows)
-    return EDGES[int(reached[0])] if len(reached) else _USUAL
+        return _distances(n_columns)[int(np.argmin(misfits))]
+    within = np.cumsum(shells.counts)[:-1]
+    reached = np.flatnonzero(within >= inside * n_rows)
+    if not len(reached):
+        return _USUAL
+    i = int(reached[0])
+    before = float(within[i - 1]) if i else 0.0
+    part = max(inside * n_rows - before, 0.0) / max(float(within[i]) - before, 1e-9)
+    return float(ends[i] * _APART ** (min(part, 1.0) - 1))
+
+
+@cache
+def _distances(n_columns: int) -> tuple[float, ...]:
+    """Return distances that a bell may reach: several between any two edges."""
+    ends = edges(n_columns)
+    return tuple(end * _APART ** (i / _BETWEEN) for end in ends[:-1] for i in range(_BETWEEN)) + ends[-1:]
 
 
 @cache
 def bell_shells(body: Body, n_columns: int, inside: float) -> Array:
-    """Return the shares of the shells, for every edge that may have this share of a bell inside.
+    """Return the shares of the shells, for every distance that may have this share of a bell inside.
 
     The largest coordinate of a bell is within t with probability erf(t / sqrt 2)^d; its length by the chi
     distribution.
@@ -303,15 +384,15 @@ def bell_shells(body: Body, n_columns: int, inside: float) -> Array:
     Examples
     --------
     >>> shares = bell_shells("box", 3, 0.8)
-    >>> shares.shape, bool(np.allclose(np.cumsum(shares, axis=1).diagonal(), 0.8))
-    ((23, 24), True)
+    >>> shares.shape, bool(np.allclose(np.cumsum(shares[::4], axis=1).diagonal(), 0.8))
+    ((89, 24), True)
     """
-    edges = np.array(EDGES)
+    ladder, wanted = np.array(edges(n_columns)), np.array(_distances(n_columns))
     if body == "box":
         usual = math.sqrt(2) * float(erfinv(inside ** (1 / n_columns)))
     else:
         usual = math.sqrt(2 * float(gammaincinv(n_columns / 2, inside)))
-    t = usual * edges[np.newaxis, :] / edges[:, np.newaxis]
+    t = usual * ladder[np.newaxis, :] / wanted[:, np.newaxis]
     within = erf(t / math.sqrt(2)) ** n_columns if body == "box" else gammainc(n_columns / 2, t**2 / 2)
-    ends = np.zeros((len(edges), 1))
+    ends = np.zeros((len(wanted), 1))
     return np.diff(np.hstack([ends, within, ends + 1]), axis=1)

@@ -3,7 +3,8 @@
 The noise of a mean grows with the columns, that of a count does not. So as many means are asked for as can be
 told from noise: of cells between random directions. What sets these means apart is where rows vary most (a
 step of the power method), so it spans the directions that groups differ in. Rows are counted along these
-only, in a grid; groups are found there, and one last round finds their means in all columns.
+only, in a grid; groups are found there, and one last round finds their means in all columns. Where rows are
+many, what the grid shows is where rounds begin that follow more centres than groups.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ import numpy as np
 
 from shoal._typing import Array
 from shoal.algorithms.kmeans.believed import Believed, believed
+from shoal.algorithms.kmeans.boxes import Boxes
 from shoal.algorithms.kmeans.centre_round import RoundResult, common_step, round_along
 from shoal.algorithms.kmeans.look import GRAIN, Cells
-from shoal.algorithms.kmeans.middle import BALL, Middle, find_middle
+from shoal.algorithms.kmeans.middle import BALL, Middle, find_middle, mean_noise
 from shoal.algorithms.shared.clustering import RowCount
 from shoal.postprocess.choose_k import CostCurve
 from shoal.postprocess.evidence import smallest_count
@@ -36,15 +38,22 @@ _FOR_MEAN, _FOR_SPREAD, _FOR_CELLS, _FOR_GRID = (
     Fraction(1, 6),
 )
 # Cells are as many as keep the noise of their means below a radius, but no more than this: a grid along more
-# than four directions would be empty. Where fewer than the second could be told apart, one mean is as good.
-_MOST_CELLS, _LEAST_TOLD = 5, 4.5
+# than four directions would be empty. Where fewer than the second could be told apart, random directions are
+# as good as any that are found; where fewer than the third, one mean. Where the mean is known, and so what is
+# found, directions are as good as one mean from the last on.
+_MOST_CELLS, _LEAST_TOLD, _LEAST_COUNTED, _LEAST_KNOWN = 5, 6.0, 3.0, 4.5
+# Random directions; the grid reaches this many standard deviations along them. The mean has a larger share
+# there, up to this, so that a coordinate of it is known to this many half widths.
+_RANDOM, _RANDOM_REACH, _MOST_FOR_MEAN, _KNOWN = 3, 2.0, Fraction(1, 4), 0.15
 # Two cells tell one direction.
 _FEWEST_CELLS = 2
+# Bells for every group, where rounds of more centres than groups follow.
+_OVER = 3
 # Cells lie around the mean, this part of a radius away: how far makes no difference to who is nearest.
 _AWAY = 0.05
 # The grid reaches this many standard deviations of a direction that has the second over sqrt(d) of all
 # variance. Finer grids take longer and tell no more.
-_REACH, _STEEP, _MOST_BOXES = 0.8, 2.5, 1024
+_REACH, _STEEP, _MOST_BOXES = 0.8, 2.5, 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,10 +78,12 @@ class Along:
     n_directions: int
 
 
-def affordable_cells(curator: Curator, n_clusters: int, rows: RowCount, rest: Fraction) -> int:
+def affordable_cells(
+    curator: Curator, n_clusters: int, rows: RowCount, rest: Fraction, known: bool = False
+) -> int:
     """Return how many cells there may be, so that the noise of their means leaves what sets them apart.
 
-    None where so few could be told apart that one mean is as good.
+    None where one mean is as good. One cell tells no direction: there they are random.
 
     Parameters
     ----------
@@ -84,10 +95,14 @@ def affordable_cells(curator: Curator, n_clusters: int, rows: RowCount, rest: Fr
         How many there are.
     rest : Fraction
         Share of the budget.
+    known : bool
+        Whether the mean of all rows, and how far they lie from it, is known.
     """
-    noise = math.sqrt(curator.domain.n_columns) * unit_noise(curator, rest * _FOR_CELLS)
-    told = rows.estimate / max(noise, 1e-9)
-    return 0 if told < _LEAST_TOLD or n_clusters < _FEWEST_CELLS else min(int(told), _MOST_CELLS, n_clusters)
+    noise = max(math.sqrt(curator.domain.n_columns) * unit_noise(curator, rest * _FOR_CELLS), 1e-9)
+    told, surely = rows.estimate / noise, rows.at_least / noise
+    if n_clusters < _FEWEST_CELLS or (told < _LEAST_KNOWN if known else surely < _LEAST_COUNTED):
+        return 0
+    return 1 if told < _LEAST_TOLD and not known else min(int(told), _MOST_CELLS, n_clusters)
 
 
 def unit_noise(curator: Curator, share: Fraction) -> float:
@@ -114,7 +129,7 @@ def find_along(
     n_clusters : int, optional
         How many centres; as many as the grid shows, if not given.
     n_cells : int
-        How many means tell the directions: at least two.
+        How many means tell the directions; they are random if it is one.
     rows : RowCount
         How many rows there are.
     rest : Fraction
@@ -125,26 +140,87 @@ def find_along(
         The mean of all rows, and how far they lie from it, where that is known.
     """
     rng = curator.public_rng("directions and starts")
-    scale = _scale(curator)
-    aim = _FOR_MEAN + _FOR_SPREAD
-    if about is None:
-        about, rest = find_middle(curator, rows, rest * aim, _FOR_MEAN / aim), rest * (1 - aim)
-    radius = BALL * math.sqrt(len(scale)) * float((about.sd * scale).mean())
-    mean, axes = _steepest(curator, about, radius, n_cells, rows, rest * _FOR_CELLS, rng)
-    groups = n_clusters or max_clusters
-    image = _Image(axes, mean, scale)
-    cells = _grid(curator, image, radius, rows, rest * _FOR_GRID)
-    seen = believed(cells, groups, rng, at_least=n_clusters or 1)
-    curve = None if n_clusters else seen.choose_k(len(cells.levels), max_clusters, rng)
+    seen = _look_along(curator, n_cells, rows, rest, rng, about)
+    known = believed(seen.cells, n_clusters or max_clusters, rng, at_least=n_clusters or 1)
+    curve = None if n_clusters else known.choose_k(len(seen.cells.levels), max_clusters, rng)
     k = n_clusters or (1 if curve is None else curve.chosen)
-    places = seen.kmeans(k, rng).centres
-    centres = image.lifted(places)
-    left = rest * (1 - _FOR_CELLS - _FOR_GRID)
-    spreads, counted = np.tile(about.sd, (k, 1)), seen.sizes(places)
-    result = round_along(curator, centres, spreads, rows.estimate, left, counted, image.nearest(places))
+    places = known.kmeans(k, rng).centres
+    image = seen.image
+    spreads, counted = np.tile(seen.sd, (k, 1)), known.sizes(places)
+    result = round_along(
+        curator, image.lifted(places), spreads, rows.estimate, seen.left, counted, image.nearest(places)
+    )
     # Which groups there are was told by the grid, where noise is small; not by means in all columns.
     result = replace(result, centre_variance=np.zeros_like(result.centre_variance))
-    return Along(result, _shown(seen, image, radius, rows.estimate), curve, len(axes))
+    return Along(result, _shown(known, seen, rows.estimate), curve, len(image.axes))
+
+
+def boxes_along(curator: Curator, n_clusters: int, rows: RowCount, rest: Fraction) -> tuple[Boxes, Fraction]:
+    """Find directions and look along them; return boxes that rounds may begin with, and what is left.
+
+    Parameters
+    ----------
+    curator : Curator
+        Answers with noise.
+    n_clusters : int
+        How many groups there are.
+    rows : RowCount
+        How many rows there are.
+    rest : Fraction
+        Share of the budget.
+    """
+    rng = curator.public_rng("directions")
+    n_cells = max(affordable_cells(curator, n_clusters, rows, rest), _FEWEST_CELLS)
+    seen = _look_along(curator, n_cells, rows, rest, rng)
+    known = believed(seen.cells, _OVER * n_clusters, rng, at_least=n_clusters)
+    shown = _shown(known, seen, rows.estimate)
+    sd, n = math.sqrt(float(np.median(seen.cells.boxes.variances))), len(seen.cells.levels)
+    scale, total = curator.domain.column_scale, float(shown.weights.sum())
+    boxes = Boxes(shown.places, shown.variances, shown.weights, sd, scale, total, sd * math.sqrt(n))
+    return boxes, seen.left
+
+
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """Cells along directions: `sd` is of all rows, by column, `radius` a ball that has most of them."""
+
+    image: _Image
+    cells: Cells
+    sd: Array
+    radius: float
+    left: Fraction
+
+
+def _look_along(
+    curator: Curator,
+    n_cells: int,
+    rows: RowCount,
+    rest: Fraction,
+    rng: np.random.Generator,
+    about: Middle | None = None,
+) -> _Seen:
+    """Find directions, or take random ones, and count rows along them."""
+    scale, d = _scale(curator), curator.domain.n_columns
+    if about is None:
+        for_mean = _FOR_MEAN if n_cells > 1 else _mean_share(curator, rows, rest)
+        aim = for_mean + _FOR_SPREAD
+        about, rest = find_middle(curator, rows, rest * aim, for_mean / aim), rest * (1 - aim)
+    radius = BALL * math.sqrt(d) * float((about.sd * scale).mean())
+    if n_cells > 1:
+        mean, axes = _steepest(curator, about, radius, n_cells, rows, rest * _FOR_CELLS, rng)
+        reach, left = _REACH * math.sqrt(min(1.0, _STEEP / math.sqrt(d))), 1 - _FOR_CELLS - _FOR_GRID
+    else:
+        mean, axes = about.mean, orthogonal(min(_RANDOM, d), d, rng)
+        reach, left = _RANDOM_REACH / math.sqrt(d), 1 - _FOR_GRID
+    image = _Image(axes, mean, scale)
+    cells = _grid(curator, image, reach * radius / BALL, rows, rest * _FOR_GRID)
+    return _Seen(image, cells, about.sd, radius, rest * left)
+
+
+def _mean_share(curator: Curator, rows: RowCount, rest: Fraction) -> Fraction:
+    """Return the share by which the mean is known, where nothing else will tell it before the last round."""
+    wanted = Fraction(mean_noise(curator, rows, rest) / _KNOWN).limit_denominator(100)
+    return min(max(_FOR_MEAN, wanted), _MOST_FOR_MEAN)
 
 
 def _steepest(
@@ -202,10 +278,9 @@ class _Image:
         return np.asarray(np.clip(self.mean + away / self.scale, -1.0, 1.0))
 
 
-def _grid(curator: Curator, image: _Image, radius: float, rows: RowCount, share: Fraction) -> Cells:
-    """Count the rows of a grid around the mean of all: cells in the units of distance."""
-    q, d = image.axes.shape
-    half = _REACH * radius / BALL * math.sqrt(min(1.0, _STEEP / math.sqrt(d)))
+def _grid(curator: Curator, image: _Image, half: float, rows: RowCount, share: Fraction) -> Cells:
+    """Count rows on a grid that reaches so far from their mean: cells in the units of distance."""
+    q = len(image.axes)
     n_boxes = max(rows.estimate * curator.effective_epsilon(share=share) / GRAIN, 1.0) ** (2 * q / (2 + q))
     side = max(2, min(round(n_boxes ** (1 / q)), math.floor(_MOST_BOXES ** (1 / q))))
     ticks = half * ((np.arange(side) + 0.5) * 2 / side - 1)
@@ -217,12 +292,13 @@ def _grid(curator: Curator, image: _Image, radius: float, rows: RowCount, share:
     return Cells(boxes, np.zeros(len(middles), dtype=np.int64), max(rows.estimate, 1.0), rows.sd)
 
 
-def _shown(seen: Believed, image: _Image, radius: float, rows: float) -> Shown:
+def _shown(known: Believed, seen: _Seen, rows: float) -> Shown:
     """Return where rows are, in the scaled units of the domain."""
-    weights = seen.weights / max(float(seen.weights.sum()), 1e-9)
-    away = seen.places - (weights[:, np.newaxis] * seen.places).sum(axis=0)
+    image, spread = seen.image, (seen.radius / BALL) ** 2
+    weights = known.weights / max(float(known.weights.sum()), 1e-9)
+    away = known.places - (weights[:, np.newaxis] * known.places).sum(axis=0)
     told = float((weights[:, np.newaxis] * away**2).sum())
     # What the directions do not tell is taken to be the same in all columns.
-    rest = max((radius / BALL) ** 2 - told, 0.1 * (radius / BALL) ** 2) / len(image.scale)
-    places = image.lifted(seen.places)
-    return Shown(places, seen.weights, np.full(places.shape, rest) / image.scale**2, rows)
+    rest = max(spread - told, 0.1 * spread) / len(image.scale)
+    places = image.lifted(known.places)
+    return Shown(places, known.weights, np.full(places.shape, rest) / image.scale**2, rows)

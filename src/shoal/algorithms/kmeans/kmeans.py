@@ -16,21 +16,19 @@ import numpy as np
 
 from shoal.accounting import Pure
 from shoal.algorithms.kmeans.boxes import Boxes, tree_points
-from shoal.algorithms.kmeans.directions import affordable_cells, find_along, unit_noise
+from shoal.algorithms.kmeans.directions import affordable_cells, boxes_along, find_along, unit_noise
 from shoal.algorithms.kmeans.few_columns import find
 from shoal.algorithms.kmeans.look import CountNoise, look
-from shoal.algorithms.kmeans.middle import Middle, find_middle, middle_share, shrunken_mean
+from shoal.algorithms.kmeans.middle import Middle, find_middle, mean_noise, middle_share, shrunken_mean
 from shoal.algorithms.kmeans.tree import FOR_TREE, predicted_noise, refine, to_clustering
-from shoal.algorithms.lsh_tree.lsh_tree import lsh_start
 from shoal.algorithms.shared.clustering import Clustering, RowCount, count_rows
-from shoal.algorithms.swap import SwapLloyd
 from shoal.domain import Domain
 from shoal.errors import InvalidInput
 from shoal.postprocess import centre_sd
 from shoal.postprocess.choose_k import CostCurve
 from shoal.queries import Curator, Voronoi
 
-Route: TypeAlias = Literal["one mean", "look", "directions", "tree", "cuts", "swaps"]
+Route: TypeAlias = Literal["one mean", "look", "directions", "tree", "rounds along"]
 
 # Up to this many columns a look finds groups better than anything else: in more, most boxes are empty.
 _LOOK_COLUMNS = 6
@@ -42,17 +40,15 @@ _ONE_MEAN, _AIMED = 0.08, 0.035
 # Noise of a centre, in radii, above which boxes that are cut in a few columns each tell less than directions
 # that are found.
 _BLURRED = 0.05
-# A tree is grown in up to this many columns. In more, swaps find groups below this noise of a centre, or cuts
-# where a budget has no delta: these have this share, as they find the mean of every leaf as well.
-_TREE_COLUMNS, _CUTS, _FOR_CUTS = 100, 0.05, Fraction(2, 5)
+# A tree is grown in up to this many columns: in more it would never halve most of them, and some in vain.
+# There rounds pay after directions, below this noise of a centre.
+_TREE_COLUMNS, _ROUNDS_PAY = 100, 0.03
 # Below this many rows x epsilon of an even group (see look.py) a tree hardly parts groups: each halving costs
 # it 17 of them. In up to 12 columns, which it can halve once each, a look does, for this share.
 _UNPARTED, _HALVED_COLUMNS, _FOR_LOOK = 200.0, 12, Fraction(2, 5)
 # Up to that many columns the mean is asked for at this price where it is noisier than _AIMED: whether rows
 # lie low in most columns is known better than any one of its coordinates.
 _FOR_AIM, _MOSTLY = Fraction(1, 6), Fraction(4, 5)
-# How far rows lie from the mean of a leaf, in half widths, before the first round finds it.
-_LEAF_SPREAD = 0.01
 # Rounds on the way along directions: of the mean, of cells, of groups.
 _ROUNDS_ALONG = 3
 # What is decided before the groups are counted is decided for this many.
@@ -111,10 +107,9 @@ class KMeans:
                 return self._by_look(curator, rows, rest)
             case "directions":
                 return self._along_directions(curator, rows, rest)
-            case "cuts":
-                return self._from_cuts(curator, k, rows, rest)
-            case "swaps":
-                return SwapLloyd(k, start="lsh-tree").run(curator, rest)
+            case "rounds along":
+                points, rest = boxes_along(curator, k, rows, rest)
+                return refine(curator, points, k, rows, rest, self.n_starts)
             case "tree":
                 return self._by_tree(curator, rows, rest)
 
@@ -142,15 +137,13 @@ class KMeans:
         if d <= _HALVED_COLUMNS:
             few = mean_noise(curator, rows, rest) > _ONE_MEAN
             return ("one mean", nothing) if few else ("tree", f"{about}: {too_many}")
-        if round_noise(curator, k, rows, rest) > (_BLURRED if d <= _TREE_COLUMNS else _CUTS):
+        if round_noise(curator, k, rows, rest) > (_BLURRED if d <= _TREE_COLUMNS else _ROUNDS_PAY):
             if not affordable_cells(curator, k, rows, rest):
                 return "one mean", nothing
             return "directions", f"{about}: too few rows for boxes in that many columns"
         if d <= _TREE_COLUMNS:
             return "tree", f"{about}: {too_many}"
-        if curator.budget.currency == "rho":
-            return "swaps", f"{about}: Gaussian noise makes many rounds cheap"
-        return "cuts", f"{about}: boxes say little about distance in that many columns"
+        return "rounds along", f"{about}: boxes are found along directions, then rounds follow the rows"
 
     def _by_look(self, curator: Curator, rows: RowCount, rest: Fraction) -> Clustering:
         """Find groups by a look that adapts."""
@@ -176,7 +169,7 @@ class KMeans:
             curator.note(
                 "rows lie away from the middle of the domain, and are too few to find out where by boxes"
             )
-            if affordable_cells(curator, k, rows, rest):
+            if affordable_cells(curator, k, rows, rest, known=True):
                 return self._along_directions(curator, rows, rest, middle)
             if mean_noise(curator, rows, rest) > _AIMED:
                 return one_mean(curator, k, rows, rest)
@@ -220,20 +213,14 @@ class KMeans:
     ) -> Clustering:
         """Find directions that groups differ in, and look along them."""
         asked = None if self.counted or self.n_clusters == "auto" else self.n_clusters
-        n_cells = affordable_cells(curator, asked or USUAL_GROUPS, rows, rest)
+        n_cells = affordable_cells(curator, asked or USUAL_GROUPS, rows, rest, known=about is not None)
         found = find_along(curator, asked, n_cells, rows, rest, self.max_clusters, about)
         if found.curve is not None:
             curator.note(found.curve.why)
-        curator.note(f"groups were looked for along {found.n_directions} directions that were found")
+        which = "directions that were found" if n_cells > 1 else "random directions"
+        curator.note(f"groups were looked for along {found.n_directions} {which}")
         clustering = to_clustering(curator, found.result, rows, n_iter=_ROUNDS_ALONG)
         return replace(clustering, curve=found.curve, shown=found.shown)
-
-    def _from_cuts(self, curator: Curator, k: int, rows: RowCount, rest: Fraction) -> Clustering:
-        leaves = lsh_start(curator, k, rest * _FOR_CUTS, n_starts=self.n_starts).leaves
-        # Leaves come with their means; how far rows lie from them is left to the first round to find.
-        points = replace(Boxes.of(leaves), variances=np.full(leaves.means.shape, _LEAF_SPREAD**2))
-        found = refine(curator, points, k, rows, rest * (1 - _FOR_CUTS), self.n_starts)
-        return replace(found, shown=None)  # leaves do not tell how far their rows lie
 
 
 def _unparted(curator: Curator, n_clusters: int, rows: RowCount, rest: Fraction) -> bool:
@@ -250,11 +237,6 @@ def round_noise(curator: Curator, n_clusters: int, rows: RowCount, rest: Fractio
     """Return the noise of a centre in radii, by the law that is drawn: Gaussian noise grows less."""
     d = curator.domain.n_columns
     return n_clusters * math.sqrt(d / 3) * unit_noise(curator, rest) / rows.at_least
-
-
-def mean_noise(curator: Curator, rows: RowCount, rest: Fraction) -> float:
-    """Return the noise of a coordinate of the mean of all rows, in half widths of the domain."""
-    return curator.noise_sd(share=rest)[0] / rows.at_least
 
 
 def one_mean(curator: Curator, n_clusters: int, rows: RowCount, rest: Fraction) -> Clustering:

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from shoal._typing import Array
-from shoal.algorithms.kmeans.centre_round import EDGES, distance_within
+from shoal.algorithms.kmeans.centre_round import distance_within, edges
 from shoal.algorithms.shared.clustering import RowCount
 from shoal.postprocess.evidence import Noisy, combine, shrink
 from shoal.queries import Curator, NoisySums, Shells, Voronoi
@@ -96,6 +96,11 @@ def drawn_together(mean: Array, noise: float) -> Array:
     return np.asarray(common * shrink(common, np.full(common.shape, noise / d)) + kept * apart)
 
 
+def mean_noise(curator: Curator, rows: RowCount, rest: Fraction) -> float:
+    """Return the noise of a coordinate of the mean of all rows, in half widths of the domain."""
+    return curator.noise_sd(share=rest)[0] / rows.at_least
+
+
 def middle_share(noise: float, rows: float) -> Fraction:
     """Return the share of the budget that tells the mean and how far rows lie from it.
 
@@ -138,7 +143,8 @@ def find_middle(
     sd = even
     for_spread = share * (1 - for_mean)
     if rows.estimate * curator.effective_epsilon(share=for_spread) >= _TELLING:
-        shells = curator.histogram(Shells(mean, (even / scale)[np.newaxis], "ball", EDGES), share=for_spread)
+        evenly = (even / scale)[np.newaxis]
+        shells = curator.histogram(Shells(mean, evenly, "ball", edges(d)), share=for_spread)
         sd *= distance_within(shells, rows.estimate, "ball", d) / math.sqrt(d) / BALL
     away = math.sqrt(float(((mean * scale) ** 2).mean()))
     aside = away > _FROM_MIDDLE / _EVEN * even

@@ -30,7 +30,7 @@ def relative(
     labels : ndarray of int32, shape (n,)
         The cell of each row.
     anchors, radii : ndarrays of int64, shape (n_cells, d)
-        Lattice steps; radii from 16 to 2^21.
+        Lattice steps; radii from 16 on.
     ball : bool
         Whether to cut to the ball.
 

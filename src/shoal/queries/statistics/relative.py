@@ -38,7 +38,8 @@ class Relative:
     anchors : ndarray of shape (n_cells, n_columns)
         A public point of [-1, 1]^d for each cell; rounded to the lattice.
     radii : ndarray of shape (n_cells, n_columns)
-        How far offsets reach, between 2^-16 and 2; rounded to the lattice.
+        How far offsets reach; rounded to the lattice. At least 2^-16, and at most the widest offset: 2 in a
+        box, 2 sqrt(n_columns) in a ball.
     body : {"box", "ball"}
         Cut every coordinate to [-1, 1], or the whole offset to the unit ball.
     reaches : ndarray of shape (n_cells,), optional
@@ -53,14 +54,15 @@ class Relative:
 
     def __post_init__(self) -> None:
         anchors = to_steps(np.asarray(self.anchors, dtype=np.float64)) / STEPS
-        radii = np.clip(np.rint(np.asarray(self.radii, dtype=np.float64) * STEPS), _LEAST, 2 * STEPS) / STEPS
+        longest = np.ceil(2 * STEPS * np.sqrt(anchors.shape[1]))
+        most = longest if self.body == "ball" else 2 * STEPS
+        radii = np.clip(np.rint(np.asarray(self.radii, dtype=np.float64) * STEPS), _LEAST, most) / STEPS
         if anchors.shape != radii.shape:
             raise InvalidInput(f"anchors of shape {anchors.shape} need radii alike; got {radii.shape}")
         object.__setattr__(self, "anchors", anchors)
         object.__setattr__(self, "radii", radii)
         if self.reaches is not None:
-            most = 2 * STEPS * np.sqrt(anchors.shape[1])
-            reaches = np.clip(np.rint(np.asarray(self.reaches) * STEPS), _LEAST, np.ceil(most)) / STEPS
+            reaches = np.clip(np.rint(np.asarray(self.reaches) * STEPS), _LEAST, longest) / STEPS
             if reaches.shape != anchors.shape[:1]:
                 raise InvalidInput(f"one reach for each of {len(anchors)} cells is wanted")
             object.__setattr__(self, "reaches", reaches)
@@ -113,7 +115,8 @@ class Shells:
     body : {"box", "ball"}
         Whether a distance is the largest coordinate of the relative offset, or its length.
     edges : tuple of float
-        Rising distances between 2^-10 and 16; a row at an edge lies inside it.
+        Rising distances from 2^-10 to 16, or in a ball to 16 sqrt(n_columns), as every column is followed to
+        16; a row at an edge lies inside it.
     """
 
     centres: npt.NDArray[np.float64]
@@ -125,8 +128,9 @@ class Shells:
         like = Relative(self.centres, self.radii, self.body)
         object.__setattr__(self, "centres", like.anchors)
         object.__setattr__(self, "radii", like.radii)
-        if not self.edges or not all(2**-10 <= a < b <= 16 for a, b in pairwise((2**-10, *self.edges))):
-            raise InvalidInput(f"edges must rise from above 2**-10 to at most 16; got {self.edges}")
+        most = relative_kernels.FARTHEST * (like.anchors.shape[1] ** 0.5 if self.body == "ball" else 1.0)
+        if not self.edges or not all(2**-10 <= a < b <= most for a, b in pairwise((2**-10, *self.edges))):
+            raise InvalidInput(f"edges must rise from above 2**-10 to at most {most:g}; got {self.edges}")
 
     @property
     def n_cells(self) -> int:
