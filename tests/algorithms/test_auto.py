@@ -73,6 +73,7 @@ def test_the_cost_curve_can_be_read_and_drawn():
         model.plot_cost_curve()
     curve = model.fit(apart(4000, 2, 3, 0)).cost_curve_
     assert str(curve).splitlines()[3].endswith("<- chosen")
+    assert model.n_clusters_ == curve.chosen == 3
     axes = model.plot_cost_curve(Figure().subplots())
     assert np.array_equal(axes.get_lines()[0].get_ydata(), curve.cost)
     assert not hasattr(model.set_params(n_clusters=2).fit(apart(4000, 2, 3, 0)), "cost_curve_")

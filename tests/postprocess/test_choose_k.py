@@ -52,3 +52,17 @@ def test_a_number_with_a_light_group_is_never_chosen():
     curve = curve_of(places, weights, n_points=50, most=3)
     assert curve.chosen == 2
     assert not np.isfinite(curve.length[2])
+
+
+def test_one_more_group_never_costs_more():
+    """K-means may stop at a worse place with more centres: many tight groups, of which noise hides some."""
+    rng = np.random.default_rng(0)
+    rises = 0
+    for _ in range(6):
+        centres = rng.uniform(-0.9, 0.9, (10, 5))
+        places = np.repeat(centres, 6, axis=0) + rng.normal(0, 0.02, (60, 5))
+        weights = np.maximum(rng.normal(60, 40, 60), 1.0)
+        given = places, np.full((60, 5), 1e-4), weights, 20.0, 400.0, 12, rng
+        curve = cost_curve(*given, n_starts=1, column_scale=np.ones(5))
+        rises += int((np.diff(curve.cost) > 0).any())
+    assert rises == 0

@@ -109,6 +109,11 @@ class PrivateKMeans(
         "call score(X) for your own use, or release_.intervals for what noise does to the centres"
     )
 
+    @property
+    def n_clusters_(self) -> int:
+        """How many groups there are, of all zones together: as asked for, or as chosen with "auto"."""
+        return len(self.cluster_centers_)
+
     @abstractmethod
     def _algorithm(self, budget: Pure | Approx) -> Algorithm:
         """Check the algorithm's own parameters and return it."""

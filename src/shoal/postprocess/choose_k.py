@@ -150,7 +150,9 @@ def cost_curve(
         if i == 0 or not light.any():
             length[i] = _length(offsets, around, squares, np.maximum(weights, 0.0), labels, trim)
     near = np.flatnonzero(length <= length.min() + _MARGIN * max(2, places.shape[1]))
-    return CostCurve(cost, noise, length, int(near[0]) + 1 if len(near) else 1)
+    # One more centre costs no more: where k-means found nothing better, fewer groups and a spare centre are.
+    best = [int(np.argmin(cost[: i + 1])) for i in range(max_clusters)]
+    return CostCurve(cost[best], noise[best], length, int(near[0]) + 1 if len(near) else 1)
 
 
 def _length(
