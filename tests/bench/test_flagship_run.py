@@ -146,9 +146,11 @@ def test_a_run_as_it_is_typed(tmp_path, monkeypatch):
     words = ["run", "peers", "--quick", "--data", "iris", "--processes", "1", "--results", str(tmp_path)]
     said = CliRunner().invoke(bench_group, words)
     assert said.exit_code == 0, said.output
-    assert "60 new results" in said.output
+    assert "30 new results" in said.output
     assert "| iris | 0.1 |" in (tmp_path / "flagship.md").read_text()
     assert "0 new results" in CliRunner().invoke(bench_group, words).output
+    assert "0 new results" in CliRunner().invoke(bench_group, [*words, "--runs", "2"]).output
+    assert "2 runs of what is compared" in (tmp_path / "flagship.md").read_text()
     cells._known.cache_clear()
 
 

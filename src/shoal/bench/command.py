@@ -103,12 +103,12 @@ def run_command(
     if names[0] in FLAGSHIP_RUNS:
         if len(names) > 1:
             raise click.UsageError(f"{names[0]!r} is run by itself")
-        if runs is not None or at or labels:
-            raise click.UsageError(f"--runs, --at and --method are not for {names[0]!r}")
+        if at or labels:
+            raise click.UsageError(f"--at and --method are not for {names[0]!r}")
         if tuning and held_out:
             raise click.UsageError("--tuning and --held-out leave no table: give one of them, or neither")
         chosen_parts = ("peers",) if names[0] == "peers" else parts
-        _run_flagship(chosen_parts, tuning, held_out, only, quick, processes, fresh, results)
+        _run_flagship(chosen_parts, tuning, held_out, only, quick, runs, processes, fresh, results)
         return
     if tuning or held_out or parts:
         raise click.UsageError("--tuning, --held-out and --part are for 'flagship' and 'peers'")
@@ -144,6 +144,7 @@ def _run_flagship(
     held_out: bool,
     only: tuple[str, ...],
     quick: bool,
+    runs: int | None,
     processes: int | None,
     fresh: bool,
     results: Path,
@@ -161,6 +162,7 @@ def _run_flagship(
             held_out=held_out,
             only=only,
             quick=quick,
+            runs=runs,
             processes=processes,
             fresh=fresh,
         )

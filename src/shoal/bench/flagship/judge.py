@@ -14,12 +14,12 @@ from shoal.bench.flagship.found import Found
 from shoal.bench.flagship.parts import (
     CLEAR,
     MEAN_EPSILONS,
-    PEER_DELTA,
     PEER_EPSILONS,
     REGRET_EPSILONS,
     UNCLEAR,
     Scope,
     best_other,
+    with_delta,
 )
 from shoal.bench.flagship.tables import TABLES
 from shoal.bench.results import Summary
@@ -126,12 +126,12 @@ def _peers(scope: Scope, found: Found) -> Lines:
     heads = ("epsilon", "tables", "KMeans", "KMeans, delta 1e-6", "best peer in hindsight", *methods)
     rows, said = [], []
     for epsilon in PEER_EPSILONS:
-        ours = {n: v for n in names if (v := _on_their_terms(n, epsilon, 0.0, scope, found))}
-        with_delta = {n: v for n in names if (v := _on_their_terms(n, epsilon, PEER_DELTA, scope, found))}
+        ours = {n: v for n in names if (v := _on_their_terms(Cell(n, epsilon), scope, found))}
+        loose = {n: v for n in names if (v := _on_their_terms(with_delta(n, epsilon), scope, found))}
         theirs = [[figures[TABLES[n].peer, m, epsilon] for n in ours] for m in methods]
         best = [min(column) for column in zip(*theirs, strict=True)]
         ours_mean = _geometric(ours.values())
-        columns = (ours_mean, _geometric(with_delta.values()), _geometric(best), *map(_geometric, theirs))
+        columns = (ours_mean, _geometric(loose.values()), _geometric(best), *map(_geometric, theirs))
         rows.append((epsilon, len(ours), *(f"{c:.3f}" for c in columns)))
         if epsilon in PEERS_MOST:
             said.append(_verdict(f"geometric mean at {epsilon:g}", ours_mean, PEERS_MOST[epsilon]))
@@ -140,18 +140,18 @@ def _peers(scope: Scope, found: Found) -> Lines:
     for name in names:
         for epsilon in PEER_EPSILONS:
             pure = found.summary(Cell(name, epsilon), scope.seeds, scope.runs)
-            delta = found.summary(Cell(name, epsilon, delta=PEER_DELTA), scope.seeds, scope.runs)
+            delta = found.summary(with_delta(name, epsilon), scope.seeds, scope.runs)
             if pure is not None:
                 theirs_here = (f"{figures[TABLES[name].peer, m, epsilon]:.3f}" for m in methods)
                 details.append((_name(name), epsilon, _said(pure), _said(delta), *theirs_here))
     return [*lines, *_table(("table", "epsilon", "KMeans", "KMeans, delta 1e-6", *methods), details)]
 
 
-def _on_their_terms(name: str, epsilon: float, delta: float, scope: Scope, found: Found) -> float | None:
+def _on_their_terms(cell: Cell, scope: Scope, found: Found) -> float | None:
     """Return our mean ratio over the denominator that the peers' figures were divided by."""
-    ours = found.summary(Cell(name, epsilon, delta=delta), scope.seeds, scope.runs)
-    stored = stored_peers()["denominators"][TABLES[name].peer]
-    return None if ours is None else ours.mean * denominator(name) / stored
+    ours = found.summary(cell, scope.seeds, scope.runs)
+    stored = stored_peers()["denominators"][TABLES[cell.table].peer]
+    return None if ours is None else ours.mean * denominator(cell.table) / stored
 
 
 def _one_mean(scope: Scope, found: Found) -> Lines:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from shoal.algorithms.kmeans.kmeans import CUT_COLUMNS
 from shoal.bench.flagship.cells import (
     DEVELOPMENT_SEEDS,
     FINAL_SEEDS,
@@ -19,7 +20,7 @@ from shoal.bench.flagship.cells import (
     boxes_of,
 )
 from shoal.bench.flagship.found import Found
-from shoal.bench.flagship.tables import TABLES
+from shoal.bench.flagship.tables import TABLES, rows_of
 
 Job: TypeAlias = tuple[Cell, int]
 
@@ -65,9 +66,17 @@ class Scope:
 
     @classmethod
     def of(
-        cls, *, tuning: bool = False, held_out: bool = False, only: tuple[str, ...] = (), quick: bool = False
+        cls,
+        *,
+        tuning: bool = False,
+        held_out: bool = False,
+        only: tuple[str, ...] = (),
+        quick: bool = False,
+        runs: int | None = None,
     ) -> Scope:
         """Return the scope of a run: tables for tuning with development's seeds, or those held out, or all.
+
+        What is compared has no more than `runs` runs, if given.
 
         Examples
         --------
@@ -82,7 +91,8 @@ class Scope:
             and not (held_out and not table.held_out)
         )
         seeds = (DEVELOPMENT_SEEDS, DEVELOPMENT_SEEDS + 5_000) if tuning else (FINAL_SEEDS, PICKING_SEEDS)
-        return cls(names, *seeds, *((5, 3, 2) if quick else (20, 10, 3)))
+        most, picks, screen = (5, 3, 2) if quick else (20, 10, 3)
+        return cls(names, *seeds, min(most, runs or most), picks, screen)
 
 
 def regret(scope: Scope, found: Found) -> list[Job]:
@@ -130,8 +140,20 @@ def loose(scope: Scope, found: Found) -> list[Job]:
 def peers(scope: Scope, found: Found) -> list[Job]:
     """Fit the tables with stored figures of peers, pure and, where these had it, with delta."""
     names = [name for name in scope.tables if TABLES[name].peer]
-    cells = [Cell(n, e, delta=delta) for n in names for e in PEER_EPSILONS for delta in (0.0, PEER_DELTA)]
+    cells = [cell for n in names for e in PEER_EPSILONS for cell in (Cell(n, e), with_delta(n, e))]
     return _missing((job for cell in cells for job in _compared(cell, scope)), found)
+
+
+def with_delta(name: str, epsilon: float) -> Cell:
+    """Return what is fitted where a delta is allowed: KMeans uses none in few columns, so it is the pure fit.
+
+    Examples
+    --------
+    >>> with_delta("iris", 1.0).delta, with_delta("digits", 1.0).delta
+    (0.0, 1e-06)
+    """
+    many = rows_of(name)[0].shape[1] > CUT_COLUMNS
+    return Cell(name, epsilon, delta=PEER_DELTA if many else 0.0)
 
 
 def one_mean(scope: Scope, found: Found) -> list[Job]:

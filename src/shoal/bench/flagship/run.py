@@ -33,6 +33,7 @@ def run(
     held_out: bool = False,
     only: tuple[str, ...] = (),
     quick: bool = False,
+    runs: int | None = None,
     processes: int | None = None,
     fresh: bool = False,
     console: Console | None = None,
@@ -51,6 +52,8 @@ def run(
         Names of tables to restrict to; all if empty.
     quick : bool
         Fewer runs.
+    runs : int, optional
+        No more runs of what is compared than these; more go on later.
     processes : int, optional
         Worker processes; as many as there are cores if not given.
     fresh : bool
@@ -59,7 +62,8 @@ def run(
         Where progress is shown.
     """
     console = console or Console()
-    scope = Scope.of(tuning=tuning, held_out=held_out, only=tuple(lookup(n).name for n in only), quick=quick)
+    tables = tuple(lookup(name).name for name in only)
+    scope = Scope.of(tuning=tuning, held_out=held_out, only=tables, quick=quick, runs=runs)
     scope = _at_hand(scope, console)
     store = FlagshipStore(results / ("flagship-tuning.jsonl" if tuning else "flagship.jsonl"))
     if fresh:
@@ -71,7 +75,8 @@ def run(
         for part in parts:
             while jobs := PARTS[part](scope, found):
                 console.print(f"{part}: {len(jobs)} fits", highlight=False)
-                todo, running = iter(jobs), set[Future[Record]]()
+                # Asked as late as can be: what was too slow once is not tried with every seed.
+                todo, running = (job for job in jobs if not found.done(*job)), set[Future[Record]]()
                 while True:
                     while len(running) < 2 * workers and (job := next(todo, None)) is not None:
                         running.add(pool.submit(_measure, job))
