@@ -1,5 +1,6 @@
 """Bounds estimated inside the budget."""
 
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from shoal import Accountant, DPLloyd, GridKMeans, PrivateBounds
 from shoal.algorithms import estimate_bounds
 from shoal.algorithms.shared.bounds import alike, magnitude, tighten
+from shoal.algorithms.shared.prepare import bounded, portion_left
 from shoal.domain import Bounds, Domain
 from shoal.domain.magnitude import BUCKETS, bucket, edges
 from shoal.errors import InvalidInput, MostlyNoise
@@ -116,49 +118,79 @@ def test_no_side_of_a_column_is_cut_off():
         2900.0,
         4000.0,
     )
-    seen = magnitude(counts, 566.0, 4800.0)
+    seen = magnitude(counts, 566.0)
     assert (seen.low, seen.high, seen.sure) == (-1.0, 1.0, True)
 
 
 def test_small_shares_of_rows_near_the_others_are_kept():
     counts = np.zeros(BUCKETS)
     counts[bucket(np.array([3.0, 6.0, -3.0, 2.0**40]))] = 10_000.0, 300.0, 250.0, 20.0
-    assert magnitude(counts, 10.0, 150.0)[:2] == (-8.0, 8.0)
+    assert magnitude(counts, 10.0)[:2] == (-8.0, 8.0)
 
 
 def test_what_noise_could_hide_is_kept_and_what_it_could_not_is_not():
     # Ages: of the other sign, or nearer to 0, 0.1 % of the rows could lie, or not.
     counts = np.zeros(BUCKETS)
     counts[bucket(np.array([20.0, 40.0, 70.0]))] = 3000.0, 5000.0, 2000.0
-    assert magnitude(counts, 5.0, 80.0)[:2] == (-128.0, 128.0)
-    assert magnitude(counts, 0.01, 0.2)[:2] == (16.0, 128.0)
+    assert magnitude(counts, 5.0)[:2] == (-128.0, 128.0)
+    assert magnitude(counts, 0.01)[:2] == (16.0, 128.0)
 
 
 def test_cells_that_are_0_say_nothing_of_magnitude():
     counts = np.zeros(BUCKETS)
     counts[bucket(np.array([0.0, 70.0, 200.0]))] = 9000.0, 500.0, 400.0
-    seen = magnitude(counts, 10.0, 150.0)
+    seen = magnitude(counts, 10.0)
     assert (seen.low, seen.high, seen.rows) == (-256.0, 256.0, 9900.0)
 
 
+def even_rows(rng, n_rows, power=0, sd=400.0):
+    """Noisy counts of even rows of both signs, up to 2^power: noise elsewhere is as high as any of them."""
+    counts = rng.laplace(0, sd / np.sqrt(2), BUCKETS)
+    for i in range(1, 8):
+        counts[bucket(2.0 ** (power - i) * np.array([1.2, -1.2]))] += n_rows / 2 ** (i + 1)
+    return counts
+
+
 def test_where_no_bucket_stands_out_neighbours_of_both_signs_do():
-    # 5,000 even rows of both signs, no bucket of which passes the floor; noise elsewhere is as high as any.
     rng = np.random.default_rng(0)
-    guessed = []
-    for _ in range(40):
-        counts = rng.laplace(0, 400 / np.sqrt(2), BUCKETS)
-        counts[bucket(np.array([-0.7, -0.3, -0.2, 0.2, 0.3, 0.7]))] += (
-            1250.0,
-            625.0,
-            600.0,
-            600.0,
-            625.0,
-            1250.0,
-        )
-        seen = magnitude(counts, 400.0, 4800.0)
-        assert not seen.sure
-        guessed.append(seen.low <= -1.0 and seen.high >= 1.0)
-    assert np.mean(guessed) > 0.9
+    for n, sure in ((8000.0, True), (3000.0, False)):
+        seen = [magnitude(even_rows(rng, n), 400.0) for _ in range(60)]
+        assert np.mean([one.sure == sure for one in seen]) > 0.8
+        assert np.mean([one.low <= -1.0 and one.high >= 1.0 for one in seen]) > 0.85
+
+
+@pytest.mark.parametrize("power", [-9, 0, 7, 20])
+def test_a_guess_is_seldom_far_above_the_rows(power):
+    # A centre that noise puts 2^24 times too far away costs 2^48 times as much; so little is sure here that
+    # an even prior would guess a power at random.
+    rng = np.random.default_rng(power + 10)
+    high = [magnitude(even_rows(rng, 1500.0, power), 400.0).high for _ in range(200)]
+    assert np.mean(np.array(high) > 2.0 ** (max(power, 0) + 24)) < 0.03
+
+
+def test_empty_columns_seldom_show_a_magnitude_and_never_an_unusual_one():
+    rng = np.random.default_rng(1)
+    seen = [magnitude(rng.laplace(0, 1 / np.sqrt(2), BUCKETS), 1.0) for _ in range(2000)]
+    sure = [one for one in seen if one.sure]
+    assert len(sure) <= 20  # one in 200 is claimed
+    assert all(max(one.high, -one.low) < 2.0**45 for one in sure)
+
+
+def test_a_magnitude_that_noise_hides_is_worth_more_of_the_budget(behind_gate):
+    rng = np.random.default_rng(0)
+    for n, least, most in ((50_000, 0.1, 0.1), (2_000, 0.12, 0.3), (10, 0.3, 0.3)):
+        curator = behind_gate(rng.uniform(-1000, 1000, (n, 4)), epsilon=0.3, bounds=None)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MostlyNoise)
+            inner = bounded(curator)
+        spent = float(sum(charge.amount for charge in curator.transcript.charges)) / 0.3
+        assert least - 1e-3 < spent < most + 1e-9
+        assert float(portion_left(curator.transcript)) == pytest.approx(1 - spent, abs=1e-3)
+        # What follows has what is left, and no more.
+        inner.histogram(Marginal(0, 2), share=Fraction(1))
+        assert float(sum(charge.amount for charge in curator.transcript.charges)) == pytest.approx(0.3)
+        if n > 1000:
+            assert np.abs(inner.domain.bounds.lower).max() < 1e4
 
 
 def test_where_quantiles_would_be_noise_magnitudes_are_counted_again(behind_gate):

@@ -229,7 +229,7 @@ def test_a_thread_has_one_task_and_its_worker_holds_what_it_takes(client, monkey
     groups = DaskGroups([dask.delayed(i) for i in range(12)]).mapped(lambda i: [i])
     for _ in range(3):  # the first pass does not know yet who holds what
         assert sorted(groups.reduce(list, lambda one, more: [*one, *more])) == list(range(12))
-    # As it was when loads were dealt: an idle worker may take a task later, and then holds copies of its items.
+    # As it was when loads were dealt: an idle worker may take a task later, and then holds copies too.
     where = told[-1]
     places = [{where[item.key][0] for item in load} for load in groups._loads]
     assert all(len(place) == 1 for place in places)

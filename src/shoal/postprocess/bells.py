@@ -84,7 +84,19 @@ def laplace_sum_limit(n: Array, nats: float) -> Array:
     >>> laplace_sum_limit(np.array([1.0, 1000.0]), 9.0).round(1)
     array([8.4, 4.3])
     """
-    t = np.linspace(0.02, 0.995, 300)
     grid = np.geomspace(1.0, 4096.0, 60)
-    limits = ((nats - grid[:, np.newaxis] * np.log1p(-(t**2))) / t).min(axis=1) / np.sqrt(2 * grid)
-    return np.asarray(np.interp(n, grid, limits))
+    return np.asarray(np.interp(n, grid, sum_limits(grid, np.array(nats))))
+
+
+def sum_limits(n: Array, nats: Array) -> Array:
+    """Return the limits of :func:`laplace_sum_limit` for pairs of numbers, as they are broadcast.
+
+    Examples
+    --------
+    >>> sum_limits(np.array(4.0), np.array([5.0, 10.0])).round(1)
+    array([4. , 6.2])
+    """
+    t = np.linspace(0.02, 0.995, 300)
+    many, most = np.broadcast_arrays(n, nats)
+    tails = (most[..., np.newaxis] - many[..., np.newaxis] * np.log1p(-(t**2))) / t
+    return np.asarray(tails.min(axis=-1) / np.sqrt(2 * many))

@@ -9,21 +9,26 @@ from __future__ import annotations
 import math
 import warnings
 from fractions import Fraction
+from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from shoal._typing import Array, Integers
+from shoal._typing import Array, Booleans, Integers
 from shoal.domain import Bounds
 from shoal.domain.magnitude import BUCKETS, POWER_OF_ONE, ZERO, edges
 from shoal.errors import MostlyNoise
-from shoal.postprocess.evidence import noise_floor
+from shoal.postprocess.bells import sum_limits
 from shoal.queries import Curator, Marginal
 
 SHARE_FOR_BOUNDS = Fraction(1, 10)
-# Empty buckets taken for full, over all buckets of all columns: bounds are too wide in one fit of 200.
-_FALSE_ALARMS = 0.005
+# Columns whose magnitude noise still hides are counted again and again, up to this part of the budget.
+MOST_FOR_BOUNDS = Fraction(3, 10)
+# Empty buckets taken for full, over all buckets of all columns: bounds are too wide in one fit of 200. A
+# power of two has its part of these by how usual it is: e times less for every so many powers away from 1, by
+# which 2 % of all columns are beyond a thousand million, or below its inverse.
+_FALSE_ALARMS, _USUAL = 0.005, 8.0
 # Buckets that are looked at together: a column seldom fills one power of two alone.
 _TOGETHER = (1, 2, 4)
 # Beside what surely holds rows a bucket is believed for a hundredth of the rows, but for no less than 2.5
@@ -31,8 +36,9 @@ _TOGETHER = (1, 2, 4)
 # which doubles a range; rows that are cut off cost more. Measured by benchmarks/bounds.py.
 _REACH, _WORTH, _NEAR = 1, 0.01, (2.5, 3.5)
 # Where nothing stands out, this many powers of two of both signs are looked at together, and what a power
-# away from 1 tells against them, in standard deviations of a bucket.
-_GUESSED, _UNUSUAL = 4, 1 / 16
+# away from 1 tells against them, in standard deviations of a bucket: a guess that is far too high costs by
+# its square. Of windows that stand out powers are kept above the last, in standard deviations.
+_GUESSED, _UNUSUAL, _SOME = 4, 1 / 4, 1.0
 # Intervals per column and look, as many as noise allows, and looks, each within what the one before left: an
 # end is off by an interval. Measured by benchmarks/bounds.py.
 _FEWEST, _MOST = 32, 256
@@ -60,25 +66,39 @@ def estimate_bounds(curator: Curator, share: Fraction) -> Bounds:
         Share of the budget to spend, the same for every column: half on magnitudes, half on quantiles, or
         on magnitudes again where quantiles would be too noisy.
     """
+    return bounds_for(curator, share, share)[0]
+
+
+def bounds_for(curator: Curator, share: Fraction, most: Fraction) -> tuple[Bounds, Fraction]:
+    """Find bounds as :func:`estimate_bounds` does, for more where that tells no magnitude; say for how much.
+
+    Parameters
+    ----------
+    curator : Curator
+        Over a domain whose bounds are partly unknown.
+    share, most : Fraction
+        Share of the budget to spend, and what it may be in the end.
+    """
     known = curator.domain.bounds
-    each = share / (2 * len(known.unknown))
+    n_unknown = len(known.unknown)
+    each, spent = share / (2 * n_unknown), share
     pairs = list(zip(known.lower, known.upper, strict=True))
     zoom_sd, lost, intervals = curator.count_sd(share=each / _ZOOMS), [], {}
-
-    def found(counts: Array, sd: float) -> Magnitude:
-        looks = BUCKETS * len(known.unknown) * len(_TOGETHER)
-        return magnitude(counts, sd, noise_floor(looks, sd, _FALSE_ALARMS))
-
     for j in known.unknown:
         first = curator.histogram(Marginal(j, BUCKETS), share=each)
-        seen = found(first.counts, first.sd)
+        counts, sd = first.counts, first.sd
+        seen = magnitude(counts, sd, n_unknown)
         # So many that their noise, added up, hides no more rows than it may.
         n = int(min((_TOO_NOISY * seen.rows / (_BEGIN * zoom_sd)) ** 2, _MOST))
-        if n >= _FEWEST:
+        if n >= _FEWEST and seen.sure:
             intervals[j] = n
-        else:
+        times = 1
+        while not intervals.get(j) and (times < 2 or (not seen.sure and spent + each <= most)):
             again = curator.histogram(Marginal(j, BUCKETS), share=each)
-            seen = found((first.counts + again.counts) / 2, math.hypot(first.sd, again.sd) / 2)
+            spent += each if times > 1 else 0
+            counts, times = (times * counts + again.counts) / (times + 1), times + 1
+            sd = first.sd / math.sqrt(times)
+            seen = magnitude(counts, sd, n_unknown)
         pairs[j] = seen.low, seen.high
         lost += [] if seen.sure else [j]
     for _ in range(_ZOOMS):
@@ -93,10 +113,10 @@ def estimate_bounds(curator: Curator, share: Fraction) -> Bounds:
             f"no magnitude of column(s) {lost} stands out of the noise, so their bounds are a guess: give "
             "bounds, or raise epsilon",
             MostlyNoise,
-            stacklevel=2,
+            stacklevel=3,
         )
-    note = f"estimated privately with {float(share):.0%} of the budget"
-    return _bounds(pairs, note if len(known.unknown) == len(pairs) else f"given, or {note}")
+    note = f"estimated privately with {float(spent):.0%} of the budget"
+    return _bounds(pairs, note if n_unknown == len(pairs) else f"given, or {note}"), spent
 
 
 def _bounds(pairs: list[tuple[float, float]], source: str) -> Bounds:
@@ -137,12 +157,47 @@ class Magnitude(NamedTuple):
     """Whether any bucket stands out of the noise."""
 
 
-def magnitude(counts: Array, sd: float, floor: float) -> Magnitude:
+@cache
+def _floors(n_columns: int) -> dict[int, Array]:
+    """Return what so many buckets without rows hardly ever pass, in their sds, for every power of two."""
+    usual = np.exp(-np.abs(np.arange(ZERO) - POWER_OF_ONE) / _USUAL)
+    looks = 3 * len(_TOGETHER) * n_columns  # of each sign, and of both
+    nats = np.log(looks * usual.sum() / (2 * _FALSE_ALARMS * usual))
+    return {n: sum_limits(np.array(float(n)), nats) for n in {*_TOGETHER, *(2 * n for n in _TOGETHER)}}
+
+
+def _surely_full(held: Array, sd: float, n_columns: int) -> Booleans:
+    """Return the buckets of windows that stand out of the noise: of one sign, or of both together.
+
+    Narrow windows first: a wider one counts only where none within it stands out.
+    """
+    floors, sure = _floors(n_columns), np.zeros(len(held), dtype=np.bool_)
+    powers = np.arange(ZERO)
+    signs = ZERO + 1 + powers, ZERO - 1 - powers
+    looks = [(chosen, length) for length in _TOGETHER for chosen in ((signs[0],), (signs[1],), signs)]
+    for chosen, length in looks:
+        n = length * len(chosen)
+        counts = np.add.reduce([held[sign] for sign in chosen])
+        above = np.convolve(counts, np.ones(length), "valid")
+        above -= floors[n][: len(above)] * sd * math.sqrt(n)
+        taken = np.add.reduce([sure[sign] for sign in chosen])
+        above[np.convolve(taken, np.ones(length), "valid") > 0] = 0.0
+        while above.max() > 0:
+            start = int(np.argmax(above))
+            window = powers[start : start + length]
+            least = min(_SOME * sd * math.sqrt(len(chosen)), counts[window].max())
+            for sign in chosen:
+                sure[sign[window[counts[window] >= least]]] = True
+            above[max(start - length + 1, 0) : start + length] = 0.0
+    return sure
+
+
+def magnitude(counts: Array, sd: float, n_columns: int = 1) -> Magnitude:
     """Return the range of the powers of two that rows have.
 
-    Rows seldom fill one bucket alone, so neighbours are looked at together too. Near what surely holds rows,
-    or at its mirror image, a bucket is believed for little, and all that is nearer to 0 or of the other sign
-    is kept unless it surely has next to nothing: a wide range costs less than rows cut off.
+    Rows seldom fill one bucket alone, so neighbours are looked at together too, and both signs. Near what
+    surely holds rows, or at its mirror image, a bucket is believed for little, and all that is nearer to 0 or
+    of the other sign is kept unless it surely has next to nothing: a wide range costs less than rows cut off.
 
     Parameters
     ----------
@@ -150,25 +205,20 @@ def magnitude(counts: Array, sd: float, floor: float) -> Magnitude:
         Noisy counts.
     sd : float
         Standard deviation of their noise.
-    floor : float
-        What a bucket without rows hardly ever passes.
+    n_columns : int
+        Columns that are looked at: all share the false alarms.
 
     Examples
     --------
     >>> from shoal.domain.magnitude import bucket
     >>> counts = np.zeros(BUCKETS)
     >>> counts[bucket(np.array([-74.0, -40.0]))] = 900.0, 20.0
-    >>> magnitude(counts, 10.0, 100.0)[:2], magnitude(counts, 0.001, 0.01)[:2]
+    >>> magnitude(counts, 10.0)[:2], magnitude(counts, 0.001)[:2]
     ((-128.0, 128.0), (-128.0, -32.0))
     """
     held = counts[:-1].copy()
     zeros, held[ZERO] = held[ZERO], 0.0  # as missing cells, they say nothing of magnitude
-    sure = np.zeros(len(held), dtype=np.bool_)
-    for length in _TOGETHER:
-        sums = np.convolve(held, np.ones(length), "valid") / math.sqrt(length)
-        for start in np.flatnonzero(sums > floor):
-            window = slice(start, start + length)
-            sure[window] |= held[window] >= min(_NEAR[1] * sd, held[window].max())
+    sure = _surely_full(held, sd, n_columns)
     stands_out = bool(sure.any())
     if not stands_out:
         sure[_guess(held, sd)] = True
@@ -200,8 +250,8 @@ def _guess(held: Array, sd: float) -> Integers:
     """Return the fullest buckets of a few neighbouring powers of two, of both signs."""
     powers = np.arange(ZERO)
     both = held[ZERO + 1 + powers] + held[ZERO - 1 - powers]
-    usual = _UNUSUAL * sd * np.abs(powers - POWER_OF_ONE)
-    start = int(np.argmax(np.convolve(both, np.ones(_GUESSED), "valid") - usual[: 1 - _GUESSED]))
+    unusual = _UNUSUAL * sd * np.abs(powers - POWER_OF_ONE)  # of the highest power of each window
+    start = int(np.argmax(np.convolve(both, np.ones(_GUESSED), "valid") - unusual[_GUESSED - 1 :]))
     full = powers[start : start + _GUESSED]
     return np.concatenate([ZERO + 1 + full, ZERO - 1 - full])
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import takewhile
 from typing import Protocol, TypeVar
 
-from shoal.algorithms.shared.bounds import SHARE_FOR_BOUNDS, estimate_bounds
+from shoal.algorithms.shared.bounds import MOST_FOR_BOUNDS, SHARE_FOR_BOUNDS, bounds_for
 from shoal.domain import Domain
 from shoal.domain.side import SIDES
-from shoal.queries import Curator, Grid, NoisyCounts, Sides, Transcript
+from shoal.queries import Curator, Grid, Marginal, NoisyCounts, Sides, Transcript
 from shoal.queries.questions import Histogram
 
 SHARE_FOR_CLIPPED = Fraction(1, 50)
@@ -109,7 +110,8 @@ def bounded(curator: Curator) -> Curator:
     """
     if not curator.domain.bounds.unknown:
         return curator
-    return curator.within(estimate_bounds(curator, SHARE_FOR_BOUNDS), 1 - SHARE_FOR_BOUNDS)
+    bounds, spent = bounds_for(curator, SHARE_FOR_BOUNDS, MOST_FOR_BOUNDS)
+    return curator.within(bounds, 1 - spent)
 
 
 def counts_clipped(transcript: Transcript) -> bool:
@@ -119,8 +121,15 @@ def counts_clipped(transcript: Transcript) -> bool:
 
 def portion_left(transcript: Transcript) -> Fraction:
     """Return the part of the budget that an algorithm had, after what came before it."""
-    left = 1 - SHARE_FOR_BOUNDS if transcript.domain.bounds.unknown else Fraction(1)
+    left = 1 - _spent_on_bounds(transcript)
     return left * (1 - SHARE_FOR_CLIPPED) if counts_clipped(transcript) else left
+
+
+def _spent_on_bounds(transcript: Transcript) -> Fraction:
+    """Return what was paid for bounds: all questions about intervals of a column, before any other."""
+    asked = (entry.question for entry in transcript.entries if transcript.domain.bounds.unknown)
+    about = takewhile(lambda q: isinstance(q, Histogram) and isinstance(q.partition, Marginal), asked)
+    return sum((q.share for q in about if isinstance(q, Histogram)), Fraction(0))
 
 
 def _answers(transcript: Transcript) -> dict[int, NoisyCounts]:
