@@ -23,15 +23,18 @@ from shoal.queries import Curator, Nodes, PartCounts
 
 # "Rows x epsilon" below is a number of rows over the scale of their Laplace noise: 24 of them are known to
 # 6 %. The constants were measured by benchmarks/flagship_dev.py on families with seeds of their own.
-# A division is worth noise of a part's count of 1 / 17 of the box's rows, and at least this much of its path.
-_PROBE, _LEAST_PROBE_SHARE = 24.0, 0.04
+# A division is worth noise of a part's count of 1 / 17 of the box's rows (1 / 8 in more than three columns),
+# and at least this much of its path.
+_PROBE, _PROBE_MORE, _LEAST_PROBE_SHARE = 24.0, 12.0, 0.04
 # It may cost the first part of what is left on the path where rows seem to lie evenly, and up to the second
 # where the boxes beside it are empty, because then rows most likely crowd within it as well; also where more
-# than this many groups' worth is at stake. Those have at least the last number of rows x epsilon.
-_LEAST_WORTH, _MOST_WORTH, _DEAR_STAKE, _LEAST_PROBE = 0.12, 0.35, 2.0, 10.0
-# Levels of a division: 16 parts, and 4 in more than three columns, where parts of parts would be empty. A box
-# that may hide rows is counted anew in 4, for this part of its path.
-FEW_COLUMNS, _DEEPER, _DEEPER_MORE, _VERIFY_DEEPER, _VERIFY = 3, 4, 2, 2, 0.3
+# than this many groups' worth is at stake. Those have at least this part of the rows x epsilon of a division.
+_LEAST_WORTH, _MOST_WORTH, _DEAR_STAKE, _LEAST_PROBE = 0.12, 0.35, 2.0, 5 / 12
+# Levels of a division: 16 parts. In more than three columns it is 4, or parts of parts would be empty; but 16
+# where a division is worth more than this share, because rows crowd in one part of 4 or nothing is known: a
+# level costs the same whether it comes alone or with others. A box that may hide rows is counted anew in 4,
+# for the last part of its path.
+FEW_COLUMNS, _DEEPER, _DEEPER_MORE, _CROWDED, _VERIFY_DEEPER, _VERIFY = 3, 4, 2, 0.2, 2, 0.3
 # A box surely holds rows above this many standard deviations.
 _SURE = 3.0
 # At stake is what rows x width^2 of a box are of a group's: above the first a box is divided (the second in
@@ -162,17 +165,19 @@ def _divisions(
     sure = (frontier.rows > _SURE * frontier.sd) | (frontier.levels == 0)
     room = record.depth - frontier.levels
     rates = noise.rate(frontier.left)
-    probe = np.maximum(_PROBE / np.maximum(frontier.rows, 1.0), _LEAST_PROBE_SHARE * rates)
-    worth = np.where(at_stake > _DEAR_STAKE * group, _MOST_WORTH, frontier.worth)
-    least = np.where(worth > _LEAST_WORTH, _LEAST_PROBE, _PROBE * (1 - 1e-9))
-    probe = np.minimum(probe, worth * rates)
     few = record.n_columns <= FEW_COLUMNS
+    wanted = _PROBE if few else _PROBE_MORE
+    probe = np.maximum(wanted / np.maximum(frontier.rows, 1.0), _LEAST_PROBE_SHARE * rates)
+    worth = np.where(at_stake > _DEAR_STAKE * group, _MOST_WORTH, frontier.worth)
+    least = np.where(worth > _LEAST_WORTH, _LEAST_PROBE * wanted, wanted * (1 - 1e-9))
+    probe = np.minimum(probe, worth * rates)
     divided = sure & (at_stake > (_STAKE if few else _STAKE_MORE) * group) & (frontier.rows * probe >= least)
     grain = 0.5 ** (2 * record.cell_levels(frontier, n_rows, n_clusters) / record.n_columns)
     hiding = ~sure & ~frontier.verified & (at_stake * grain > _HIDDEN * group)
     able = (frontier.left > 0) & (room > 0)
     spent = np.where(divided, probe, _VERIFY * rates)
-    deeper = np.where(divided, _DEEPER if few else _DEEPER_MORE, np.where(hiding, _VERIFY_DEEPER, 0))
+    levels = np.where(few | (frontier.worth > _CROWDED), _DEEPER, _DEEPER_MORE)
+    deeper = np.where(divided, levels, np.where(hiding, _VERIFY_DEEPER, 0))
     deeper = np.where(able, np.minimum(deeper, room), 0)
     return deeper.astype(np.int64), noise.share(spent), ~divided
 
