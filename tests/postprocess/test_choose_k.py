@@ -66,3 +66,32 @@ def test_one_more_group_never_costs_more():
         curve = cost_curve(*given, n_starts=1, column_scale=np.ones(5))
         rises += int((np.diff(curve.cost) > 0).any())
     assert rises == 0
+
+
+def one_lump(kind, n=4000, d=2):
+    """Places of rows without clear groups, in the middle: a bell, even rows, or long tails."""
+    rng = np.random.default_rng(3)
+    if kind == "even":
+        return rng.uniform(-0.5, 0.5, (n, d))
+    drawn = rng.laplace(0, 0.08, (n, d)) if kind == "long tails" else rng.normal(0, 0.08, (n, d))
+    return np.clip(drawn, -1, 1)
+
+
+@pytest.mark.parametrize(("kind", "clear"), [("bell", True), ("even", False), ("long tails", False)])
+def test_without_clear_groups_half_of_the_cost_is_saved_unless_rows_are_one_bell(kind, clear):
+    places = one_lump(kind)
+    given = places, np.full(places.shape, 1e-4), np.full(len(places), 50.0), 1.0, len(places), 8
+    curve = cost_curve(*given, np.random.default_rng(0), n_starts=2, column_scale=np.ones(2))
+    assert curve.clear == clear
+    if clear:
+        assert curve.chosen == 1
+    else:
+        assert curve.cost[curve.chosen - 1] <= curve.cost[0] / 2 < curve.cost[curve.chosen - 2]
+        assert "no clear groups" in curve.why
+
+
+def test_without_clear_groups_noise_is_not_cut():
+    places = one_lump("even", n=60)
+    given = places, np.full(places.shape, 1e-4), np.full(60, 10.0), 40.0, 60, 8
+    curve = cost_curve(*given, np.random.default_rng(0), n_starts=2, column_scale=np.ones(2))
+    assert (curve.chosen, curve.clear) == (1, True)
