@@ -136,6 +136,7 @@ def _sums_loop(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     n, d = middles.shape
     most = (ENDS * width) ** 2
+    inverse = 1.0 / sides  # to multiply takes a fraction of the time
     for i in range(n):
         lowest = max(levels[i] - span, 0)
         for level in range(lowest, min(levels[i] + span, len(of_level) - 2) + 1):
@@ -151,7 +152,7 @@ def _sums_loop(  # type: ignore[no-untyped-def]
                 else:
                     high = middle
             for s in range(first, last):
-                t0 = ((middles[i, 0] - strips[s]) / sides[i, 0]) ** 2
+                t0 = ((middles[i, 0] - strips[s]) * inverse[i, 0]) ** 2
                 if strips[s] > middles[i, 0] + reach:
                     break
                 begin, end = starts[s], starts[s + 1]
@@ -169,7 +170,7 @@ def _sums_loop(  # type: ignore[no-untyped-def]
                         break
                     t = t0
                     for a in range(1, d):
-                        t += ((middles[i, a] - others[j, a]) / sides[i, a]) ** 2
+                        t += ((middles[i, a] - others[j, a]) * inverse[i, a]) ** 2
                         if t > most:
                             break
                     if t <= most:
@@ -207,18 +208,18 @@ def _pairs(
 
     Strips that are `near` by their levels, of shape (boxes, strips), may be too far away.
     """
-    most, reach = (ENDS * width) ** 2, ENDS * width * side[:, :1]
+    most, reach, inverse = (ENDS * width) ** 2, ENDS * width * side[:, :1], 1.0 / side
     near &= (strips >= at[:, :1] - reach) & (strips <= at[:, :1] + reach)
     box, strip = np.nonzero(near)
     lengths = np.diff(starts)[strip]
     i, s = np.repeat(box, lengths), np.repeat(strip, lengths)
     j = np.arange(len(i)) + np.repeat(starts[:-1][strip] - (np.cumsum(lengths) - lengths), lengths)
-    t = ((at[i, 0] - strips[s]) / side[i, 0]) ** 2
+    t = ((at[i, 0] - strips[s]) * inverse[i, 0]) ** 2
     held = np.ones(len(t), dtype=np.bool_)
     if at.shape[1] > 1:
         reach = side[i, 1] * (np.sqrt(np.maximum(most - t, 0.0)) + TINY)
         held = (others[j, 1] >= at[i, 1] - reach) & (others[j, 1] <= at[i, 1] + reach)
     for a in range(1, at.shape[1]):
-        t = t + ((at[i, a] - others[j, a]) / side[i, a]) ** 2
+        t = t + ((at[i, a] - others[j, a]) * inverse[i, a]) ** 2
     held &= t <= most
     return i[held], j[held], t[held]

@@ -17,6 +17,11 @@ from shoal.postprocess.mixture import NoisyBoxes
 WIDTHS = (0.6, 1.2, 2.4)
 """Of the bells, in sides of a box: from a box and its neighbours to some forty boxes."""
 
+# Levels that boxes of one sum may be apart, or one less than columns: twice as large or small in two of them.
+# With more, sums take twice as long in six columns and tell no more (0.998, 0.985 at epsilon 0.1, 0.25
+# of the cost on 21 tables of 4 to 6 columns, by benchmarks/wide_boxes.py).
+_ALIKE = 2
+
 
 @dataclass(frozen=True, eq=False)
 class Sums:
@@ -61,7 +66,7 @@ def bell_sums(boxes: NoisyBoxes, levels: Integers, width: float, among: Booleans
     weighed_sums()(
         middles, sides, levels, middles[say], boxes.counts[say], boxes.variances[say],
         np.searchsorted(levels[say][strip], np.arange(levels.max(initial=0) + 2)),
-        middles[say, 0][strip], np.append(strip, len(say)), d - 1, width, values, noise, fourth,
+        middles[say, 0][strip], np.append(strip, len(say)), min(d - 1, _ALIKE), width, values, noise, fourth,
     )  # fmt: skip
     effective = np.where(fourth > 0, noise**2 / np.where(fourth > 0, fourth, 1.0), 1.0)
     return Sums(values, np.sqrt(noise), effective)
