@@ -57,7 +57,8 @@ class CommonParameters(SharesParameters, gives=True):
     bounds : (lower, upper), mapping of column name to (lower, upper), or "latlon"
         Public bounds of the columns; rows are clipped to them. A mapping says which columns are clustered,
         with those of `levels` and `cyclic`; bounds of times are dates or times, those of truth values
-        ``"boolean"``. If not given, they are estimated privately with a tenth of the budget.
+        ``"boolean"``. If not given, they are estimated privately with a tenth of the
+        budget, or up to three tenths where noise hides their magnitude.
     neighbours : {"add-remove", "replace"}
         Whom the guarantee protects: one row added or removed, or one row replaced.
     unit : str, optional

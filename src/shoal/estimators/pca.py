@@ -33,7 +33,8 @@ class PrivatePCA(PeopleOutMixin, ClassNamePrefixFeaturesOutMixin, PrivateStep): 
         0 for pure differential privacy. Above it noise is much smaller, as it does not grow with the number
         of pairs of columns.
     bounds : (lower, upper), mapping of column name to (lower, upper), or "latlon"
-        Public bounds of the columns. If not given, they are estimated with a tenth of the budget.
+        Public bounds of the columns. If not given, they are estimated with a tenth of the
+        budget, or up to three tenths where noise hides their magnitude.
     whiten : bool
         Scale every component by itself, so that all are equally wide.
     scaling : {"bounds", "none"}

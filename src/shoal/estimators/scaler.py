@@ -27,7 +27,8 @@ class PrivateScaler(PeopleOutMixin, ColumnsOutMixin, PrivateStep):
     epsilon : float
         Privacy loss allowed for means and spreads.
     bounds : (lower, upper), mapping of column name to (lower, upper), or "latlon"
-        Public bounds of the columns. If not given, they are estimated with a tenth of the budget.
+        Public bounds of the columns. If not given, they are estimated with a tenth of the
+        budget, or up to three tenths where noise hides their magnitude.
     clip : float
         Standard deviations that are kept to each side of the mean.
     **common
