@@ -23,8 +23,8 @@ from shoal.queries import Curator, Nodes, PartCounts
 
 # "Rows x epsilon" below is a number of rows over the scale of their Laplace noise: 24 of them are known to
 # 6 %. The constants were measured by benchmarks/flagship_dev.py on families with seeds of their own.
-# A division is worth noise of a part's count of 1 / 17 of the box's rows (1 / 8 in more than three columns),
-# and at least this much of its path.
+# A division is worth noise of a part's count of 1 / 17 of the box's rows (1 / 8 in more than three columns,
+# if 16 parts could be divided again), and at least this much of its path.
 _PROBE, _PROBE_MORE, _LEAST_PROBE_SHARE = 24.0, 12.0, 0.04
 # It may cost the first part of what is left on the path where rows seem to lie evenly, and up to the second
 # where the boxes beside it are empty, because then rows most likely crowd within it as well; also where more
@@ -125,7 +125,7 @@ def look(curator: Curator, rows: RowCount, n_clusters: int, share: Fraction) -> 
     share : Fraction
         Share of the budget.
     """
-    record = TreeRecord(curator, rows)
+    record = TreeRecord(curator, rows, share)
     left = np.array([float(share) * (1 - 2**-30)])
     frontier = Frontier(
         starts=np.zeros(1, np.int64),
@@ -166,7 +166,7 @@ def _divisions(
     room = record.depth - frontier.levels
     rates = noise.rate(frontier.left)
     few = record.n_columns <= FEW_COLUMNS
-    wanted = _PROBE if few else _PROBE_MORE
+    wanted = _PROBE_MORE if record.divides_again else _PROBE
     probe = np.maximum(wanted / np.maximum(frontier.rows, 1.0), _LEAST_PROBE_SHARE * rates)
     worth = np.where(at_stake > _DEAR_STAKE * group, _MOST_WORTH, frontier.worth)
     least = np.where(worth > _LEAST_WORTH, _LEAST_PROBE * wanted, wanted * (1 - 1e-9))
@@ -176,7 +176,8 @@ def _divisions(
     hiding = ~sure & ~frontier.verified & (at_stake * grain > _HIDDEN * group)
     able = (frontier.left > 0) & (room > 0)
     spent = np.where(divided, probe, _VERIFY * rates)
-    levels = np.where(few | (frontier.worth > _CROWDED), _DEEPER, _DEEPER_MORE)
+    crowded = record.divides_again & (frontier.worth > _CROWDED)
+    levels = np.where(few | crowded, _DEEPER, _DEEPER_MORE)
     deeper = np.where(divided, levels, np.where(hiding, _VERIFY_DEEPER, 0))
     deeper = np.where(able, np.minimum(deeper, room), 0)
     return deeper.astype(np.int64), noise.share(spent), ~divided
@@ -262,11 +263,14 @@ class CountNoise:
 class TreeRecord:
     """All boxes that were counted, each after the one around it, and how their counts are made to agree."""
 
-    def __init__(self, curator: Curator, rows: RowCount) -> None:
+    def __init__(self, curator: Curator, rows: RowCount, share: Fraction) -> None:
         scale = curator.domain.column_scale
         self.axes = tree_axes(scale)
         self.depth, self.n_columns = len(self.axes), len(scale)
         self.noise = CountNoise.of(curator)
+        # Whether 16 even parts of all rows could be divided again: if not, a division is for its own sake.
+        told = rows.estimate * float(self.noise.rate(np.array(float(share))))
+        self.divides_again = self.n_columns > FEW_COLUMNS and told >= _PROBE_MORE * 2**_DEEPER
         halved = np.zeros((self.depth + 1, self.n_columns))
         for level, axis in enumerate(self.axes):
             halved[level + 1] = halved[level]
