@@ -264,3 +264,11 @@ def test_in_more_columns_a_speck_of_the_domain_is_reached_by_few_passes(behind_g
         ratios.append(cost(X, centres) / cost(X, np.array([X[i::4].mean(axis=0) for i in range(4)])))
     assert max(passes) <= 16
     assert np.median(ratios) < 1.5
+
+
+@pytest.mark.parametrize(("n", "columns", "levels"), [(150, 4, 2), (6000, 4, 4), (150, 3, 4), (6000, 3, 4)])
+def test_in_more_columns_16_parts_are_for_rows_that_can_be_divided_again(behind_gate, n, columns, levels):
+    curator = behind_gate(np.random.default_rng(0).uniform(-1, 1, (n, columns)), n_rows=n)
+    look(curator, RowCount.of(curator, float(n), 0.0), 3, Fraction(1))
+    first = next(entry.question for entry in curator.transcript if isinstance(entry.question, Parts))
+    assert first.deeper.tolist() == [levels]
