@@ -99,7 +99,7 @@ def sum_limits(n: Array, nats: Array) -> Array:
     Examples
     --------
     >>> sum_limits(np.array(4.0), np.array([5.0, 10.0])).round(1)
-    array([4. , 6.2])
+    array([3.9, 6.2])
     """
     t = np.linspace(0.02, 0.995, 300)
     many, most = np.broadcast_arrays(n, nats)
