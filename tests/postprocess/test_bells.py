@@ -1,9 +1,11 @@
 """Bell-shaped sums: noise alone seldom passes their limit, groups spread over many boxes do."""
 
+import itertools
+
 import numpy as np
 import pytest
 
-from shoal.postprocess import bell_loops, bells
+from shoal.postprocess import bells, sum_loops
 from shoal.postprocess.bells import WIDTHS, bell_sums, laplace_sum_limit
 from shoal.postprocess.mixture import NoisyBoxes
 
@@ -62,27 +64,62 @@ def test_a_sum_of_noise_passes_the_limit_as_seldom_as_it_says(n):
         assert passing > np.exp(-nats) / 50  # Chernoff is cautious, but not by more
 
 
+def halved_boxes(rng, d, n=150):
+    """Return boxes that are halves of halves of one box, of several levels, and these: many lie in runs."""
+    levels = np.sort(rng.integers(2 * d, 2 * d + 6, n))
+    halved = (levels[:, np.newaxis] + np.arange(d)[::-1]) // d  # the first column is halved first
+    place = np.floor(rng.uniform(0, 1, (n, d)) * 2**halved)
+    order = np.lexsort((*place.T[::-1], levels))
+    sides = 2.6 * 0.5 ** halved[order]  # no power of two: quotients are not exact
+    lower = place[order] * sides - 1.3
+    return NoisyBoxes(lower, lower + sides, rng.normal(0, 5, n), rng.uniform(1, 9, n)), levels
+
+
 def sums_of(loop, seed, d, monkeypatch):
     rng = np.random.default_rng(seed)
-    n = 150
-    levels = rng.integers(3, 9, n)
-    sides = np.repeat(0.5 ** (levels / d)[:, np.newaxis], d, axis=1)
-    lower = np.floor(rng.uniform(-1, 1, (n, d)) / sides) * sides
-    boxes = NoisyBoxes(lower, lower + sides, rng.normal(0, 5, n), rng.uniform(1, 9, n))
+    boxes, levels = halved_boxes(rng, d)
     monkeypatch.setattr(bells, "weighed_sums", lambda: loop)
-    found = bell_sums(boxes, levels, 0.6, rng.random(n) < 0.8)
+    found = bell_sums(boxes, levels, 0.6, rng.random(len(levels)) < 0.8)
     return found.values, found.sds, found.boxes
 
 
 @pytest.mark.parametrize(("seed", "d"), [(0, 1), (1, 2), (2, 4)])
 def test_the_compiled_sums_their_loop_and_their_numpy_twin_agree(seed, d, monkeypatch):
-    compiled = sums_of(bell_loops.weighed_sums(), seed, d, monkeypatch)
-    plain = sums_of(bell_loops._sums_loop, seed, d, monkeypatch)
-    twin = sums_of(bell_loops._sums_numpy, seed, d, monkeypatch)
+    compiled = sums_of(sum_loops.weighed_sums(), seed, d, monkeypatch)
+    plain = sums_of(sum_loops._sums_loop, seed, d, monkeypatch)
+    twin = sums_of(sum_loops._sums_numpy, seed, d, monkeypatch)
     for one, two, three in zip(compiled, twin, plain, strict=True):
         assert np.array_equal(one, two)  # which of them runs depends on how much there is to do
         assert three == pytest.approx(one, rel=1e-12)  # Python's own powers differ in last bits
     assert (plain[1] > 0).any()
+
+
+def test_runs_are_of_one_level_and_close_together():
+    boxes, levels = halved_boxes(np.random.default_rng(1), 2)
+    runs = bells._runs(boxes.middles, boxes.widths, levels)
+    lengths = np.diff(runs)
+    assert runs[0] == 0
+    assert runs[-1] == len(levels)
+    assert lengths.min() >= 1
+    assert 1 < lengths.max() <= sum_loops.RUN
+    for begin, end in itertools.pairwise(runs):
+        assert len(set(levels[begin:end])) == 1
+        steps = np.abs(np.diff(boxes.middles[begin:end], axis=0)) / boxes.widths[begin]
+        assert (steps <= 4).all()
+
+
+@pytest.mark.parametrize("d", [1, 2, 4, 6])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_sums_of_halved_boxes_are_those_within_three_widths(d, width):
+    rng = np.random.default_rng(d)
+    boxes, levels = halved_boxes(rng, d, n=300)
+    found = bell_sums(boxes, levels, width)
+    away = (boxes.middles[:, np.newaxis] - boxes.middles) / boxes.widths[:, np.newaxis]
+    t2 = (away**2).sum(axis=2)
+    weights = np.exp(-t2 / (2 * width**2)) * (t2 <= (3 * width) ** 2)
+    weights *= np.abs(levels[:, np.newaxis] - levels) <= min(d - 1, 2)
+    assert found.values == pytest.approx(weights @ boxes.counts)
+    assert found.sds == pytest.approx(np.sqrt(weights**2 @ boxes.variances))
 
 
 def test_sums_are_those_of_the_boxes_within_three_widths():

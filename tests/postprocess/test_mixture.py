@@ -5,7 +5,7 @@ import pytest
 from scipy.special import ndtr
 
 from shoal.postprocess import bell_loops
-from shoal.postprocess.mixture import Bells, NoisyBoxes, _edges, _tables, fit_bells
+from shoal.postprocess.mixture import Bells, NoisyBoxes, Sides, fit_bells
 
 
 def grid(n, d=1):
@@ -23,7 +23,7 @@ def counted(X, n, sd, rng):
     return NoisyBoxes(lower, upper, exact + noise, np.full(len(exact), float(sd) ** 2))
 
 
-def passed(loop, seed, d=2, k=5):
+def passed(loop, seed, d, final, k=5):
     """Run a pass over boxes of several sizes, and return all that it filled."""
     rng = np.random.default_rng(seed)
     coarse, fine = grid(4, d), grid(8, d)
@@ -38,24 +38,20 @@ def passed(loop, seed, d=2, k=5):
         rng.uniform(0, 900, k),
     )
     rows[0] = 0.0  # a bell that has lost its rows
-    edges, low, high = _edges(boxes)
-    order = np.argsort(lower[:, 0], kind="stable")
-    begin = np.searchsorted(lower[order, 0], means[:, 0] - 5 * spreads[:, 0] - 0.5)
-    end = np.searchsorted(lower[order, 0], means[:, 0] + 5 * spreads[:, 0])
+    sides = Sides.of(lower, upper)
     filled = [np.full(shape, 7.0) for shape in (n, n, (n, d), k, k, (k, d), (k, d))]
-    sure = rng.random(n) < 0.3
-    tables = _tables(edges, means, spreads)
     loop(
-        order, low, high, boxes.counts, boxes.variances, sure, begin, end, *tables, rows, means, spreads,
-        *filled,
+        sides.kinds, sides.groups, boxes.counts, boxes.variances, rng.random(n) < 0.3,
+        *sides.reached(means, spreads), rows, *sides.tables(means, spreads), means, spreads, final, *filled,
     )  # fmt: skip
     return filled
 
 
+@pytest.mark.parametrize("final", [False, True])
 @pytest.mark.parametrize(("seed", "d"), [(0, 1), (1, 2), (2, 3)])
-def test_the_compiled_pass_its_loop_and_its_numpy_twin_agree(seed, d):
+def test_the_compiled_pass_its_loop_and_its_numpy_twin_agree(seed, d, final):
     loops = bell_loops._pass_loop, bell_loops.one_pass(), bell_loops._pass_numpy
-    plain, compiled, twin = (passed(loop, seed, d) for loop in loops)
+    plain, compiled, twin = (passed(loop, seed, d, final) for loop in loops)
     for one, two, three in zip(compiled, twin, plain, strict=True):
         assert np.array_equal(one, two)  # which of them runs depends on how much there is to do
         assert three == pytest.approx(one, rel=1e-12)  # Python's own powers differ in last bits

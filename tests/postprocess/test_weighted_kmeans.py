@@ -25,7 +25,7 @@ def test_compiled_and_numpy_agree(d, n):
     centres[3] = centres[1]
     one, two = (np.empty((7, d)), np.empty(7)), (np.empty((7, d)), np.empty(7))
     a = lloyd_loops.sweep()(columns, w, centres, *one)
-    b = lloyd_loops._sweep_numpy(columns, w, centres, *two)
+    b = lloyd_loops._sweep_numpy(columns, w, centres, *two, np.empty(n, np.int64), np.empty(n), None)
     assert a == b
     assert np.array_equal(one[0], two[0])
     assert np.array_equal(one[1], two[1])
@@ -34,6 +34,48 @@ def test_compiled_and_numpy_agree(d, n):
     lloyd_loops.nearest()(columns, centres[0], near[0])
     lloyd_loops._nearest_numpy(columns, centres[0], near[1])
     assert np.array_equal(*near)
+
+
+@pytest.mark.parametrize(("d", "n", "k"), [(1, 700, 5), (2, 3000, 9), (6, 1500, 30)])
+def test_a_pass_that_remembers_is_one_that_does_not(d, n, k):
+    """To the last bit, whichever centres move, and where several are as near as each other."""
+    rng = np.random.default_rng(d)
+    columns, w = np.round(rng.uniform(-1, 1, (d, n)), 1), rng.normal(1, 1, n)
+    centres, step = np.round(rng.uniform(-1, 1, (k, d)), 1), lloyd_loops.sweep()
+    filled = np.empty((3, k, d)), np.empty((3, k))
+    for moving in (k, 1, 0, 2, k // 2, 1, k):
+        centres = centres.copy()
+        which = rng.choice(k, moving, replace=False)
+        centres[which] = np.round(centres[which] + rng.normal(0, 0.3, (moving, d)), 1)
+        centres[-1] = centres[0]
+        labels, squares = np.empty(n, np.int64), np.empty(n)
+        costs = [
+            step(columns, w, centres, filled[0][0], filled[1][0]),
+            lloyd_loops.sweep()(columns, w, centres, filled[0][1], filled[1][1]),
+            lloyd_loops._sweep_numpy(
+                columns, w, centres, filled[0][2], filled[1][2], labels, squares, np.arange(k)
+            ),
+        ]
+        for values in (np.array(costs), *filled):
+            assert np.array_equal(values[0], values[1])
+            assert np.array_equal(values[0], values[2])
+
+
+def test_a_pass_begins_with_what_is_known():
+    rng = np.random.default_rng(0)
+    columns, w = rng.uniform(-1, 1, (2, 900)), rng.exponential(1, 900)
+    centres = rng.uniform(-1, 1, (8, 2))
+    labels, squares = np.empty(900, np.int64), np.empty(900)
+    search_loops.two_nearest()(columns, centres, labels, squares, np.empty(900))
+    known = lloyd_loops.Nearest(centres, labels, squares)
+    swapped = centres.copy()
+    swapped[3] = 0.5
+    one, two = ((np.empty((8, 2)), np.empty(8)) for _ in range(2))
+    steps = lloyd_loops.sweep(known.copy()), lloyd_loops.sweep()
+    assert steps[0](columns, w, swapped, *one) == steps[1](columns, w, swapped, *two)
+    assert np.array_equal(one[0], two[0])
+    assert np.array_equal(one[1], two[1])
+    assert np.array_equal(labels, known.labels)  # a copy was written to
 
 
 def cells(shape):
@@ -139,8 +181,8 @@ def test_one_swap_mends_two_centres_in_one_group_and_none_in_another():
     columns, w = np.ascontiguousarray(P.T), np.ones(2000)
     stuck = np.array([[-0.8, -0.81], [-0.8, -0.79], [-0.8, 0.8], [0.8, 0.0]])
 
-    def run(centres, rounds):
-        return lloyd(columns, w, centres, max_iter=rounds, least_mass=0.0)
+    def run(centres, rounds, known=None):
+        return lloyd(columns, w, centres, max_iter=rounds, least_mass=0.0, step=lloyd_loops.sweep(known))
 
     before = run(stuck, 50)
     after = _swap(before, columns, w, w, run, np.random.default_rng(0), 1)

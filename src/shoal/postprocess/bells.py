@@ -6,13 +6,15 @@ by bells of several widths, and held against what noise alone would reach.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
 from shoal._typing import Array, Booleans, Integers
-from shoal.postprocess.bell_loops import weighed_sums
 from shoal.postprocess.mixture import NoisyBoxes
+from shoal.postprocess.sum_loops import RUN, STEPS, weighed_sums
 
 WIDTHS = (0.6, 1.2, 2.4)
 """Of the bells, in sides of a box: from a box and its neighbours to some forty boxes."""
@@ -21,6 +23,10 @@ WIDTHS = (0.6, 1.2, 2.4)
 # With more, sums take twice as long in six columns and tell no more (0.998, 0.985 at epsilon 0.1, 0.25
 # of the cost on 21 tables of 4 to 6 columns, by benchmarks/wide_boxes.py).
 _ALIKE = 2
+# A weight ends at three widths of its bell, where it has fallen to 1 %.
+_ENDS = 3.0
+# Boxes of a run are at most this many sides from the one before: what is near one is near the others.
+_BESIDE = 4.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,9 +52,10 @@ def bell_sums(boxes: NoisyBoxes, levels: Integers, width: float, among: Booleans
     Parameters
     ----------
     boxes : NoisyBoxes
-        What was released.
+        What was released: halves of halves of one box, or a grid.
     levels : ndarray of int64
-        How often each box was halved: much larger and smaller ones are no evidence for each other.
+        How often each box was halved: those of one level are alike, much larger and smaller ones are no
+        evidence for each other.
     width : float
         Of the bell, in sides of a box.
     among : ndarray of bool, optional
@@ -64,12 +71,30 @@ def bell_sums(boxes: NoisyBoxes, levels: Integers, width: float, among: Booleans
         (np.diff(levels[say], prepend=-1) != 0) | (np.diff(middles[say, 0], prepend=np.inf) != 0)
     )
     weighed_sums()(
-        middles, sides, levels, middles[say], boxes.counts[say], boxes.variances[say],
+        middles, sides, levels, _runs(middles, sides, levels),
+        np.ascontiguousarray(middles[say].T), boxes.counts[say], boxes.variances[say],
         np.searchsorted(levels[say][strip], np.arange(levels.max(initial=0) + 2)),
-        middles[say, 0][strip], np.append(strip, len(say)), min(d - 1, _ALIKE), width, values, noise, fourth,
+        middles[say, 0][strip], np.append(strip, len(say)), min(d - 1, _ALIKE), _bell(width),
+        values, noise, fourth,
     )  # fmt: skip
     effective = np.where(fourth > 0, noise**2 / np.where(fourth > 0, fourth, 1.0), 1.0)
     return Sums(values, np.sqrt(noise), effective)
+
+
+def _runs(middles: Array, sides: Array, levels: Integers) -> Integers:
+    """Return where runs of boxes begin that are of one level and close together, and where the last ends."""
+    n = len(levels)
+    apart = (np.abs(np.diff(middles, axis=0, prepend=np.inf)) > _BESIDE * sides).any(axis=1)
+    new = np.flatnonzero(apart | (np.diff(levels, prepend=-1) != 0))
+    place = np.arange(n) - np.repeat(new, np.diff(new, append=n))
+    return np.append(np.flatnonzero(place % RUN == 0), n)
+
+
+@cache
+def _bell(width: float) -> Array:
+    """Return the weights at all squared distances, in squared parts of a side; beyond them nothing."""
+    most = int((_ENDS * width * STEPS) ** 2)
+    return np.array([math.exp(-0.5 * t / STEPS**2 / (width * width)) for t in range(most + 1)] + [0.0])
 
 
 def laplace_sum_limit(n: Array, nats: float) -> Array:

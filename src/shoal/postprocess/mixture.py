@@ -10,12 +10,14 @@ a box is found between its neighbours' counts. All of it is arithmetic on releas
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import ndtr
 
 from shoal._typing import Array, Booleans, Integers
-from shoal.postprocess.bell_loops import ASTRAY, TINY, one_pass
+from shoal.postprocess.bell_loops import ASTRAY, GROUP, TINY, one_pass
 
 # A bell puts nothing farther than this many standard deviations from its middle (6e-7 of a normal law).
 _REACH = 5.0
@@ -53,6 +55,11 @@ class NoisyBoxes:
     def widths(self) -> Array:
         """The sides of every box."""
         return np.asarray(self.upper - self.lower)
+
+    @cached_property
+    def sides(self) -> Sides:
+        """The few different sides that they have: bells are fitted to the same boxes again and again."""
+        return Sides.of(self.lower, self.upper)
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,23 +147,20 @@ def fit_bells(
     >>> bells.means.round(2).ravel(), bells.rows.round(-2)
     (array([-0.5 ,  0.45]), array([600., 900.]))
     """
-    edges, low, high = _edges(boxes)
     sure = np.zeros(len(boxes.counts), bool) if sure is None else sure
     means, spreads, rows = start.means.copy(), start.spreads.copy(), start.rows.copy()
     k, d = means.shape
     n = len(boxes.counts)
-    order = np.argsort(boxes.lower[:, 0], kind="stable")
-    widest = float(boxes.widths[:, 0].max())
+    sides = boxes.sides
+    given = boxes.counts[sides.order], boxes.variances[sides.order], sure[sides.order]
     counts, places, expected = np.zeros(n), np.zeros((n, d)), np.zeros(n)
     gains, mass, first, second = np.zeros(k), np.zeros(k), np.zeros((k, d)), np.zeros((k, d))
     fill = one_pass()
     for step in range(n_iter + 1):
-        below, density, at = _tables(edges, means, spreads)
-        begin = np.searchsorted(boxes.lower[order, 0], means[:, 0] - _REACH * spreads[:, 0] - widest)
-        end = np.searchsorted(boxes.lower[order, 0], means[:, 0] + _REACH * spreads[:, 0])
         fill(
-            order, low, high, boxes.counts, boxes.variances, sure, begin, end, below, density, at, rows,
-            means, spreads, expected, counts, places, gains, mass, first, second,
+            sides.kinds, sides.groups, *given, *sides.reached(means, spreads), rows,
+            *sides.tables(means, spreads), means, spreads, step == n_iter,
+            expected, counts, places, gains, mass, first, second,
         )  # fmt: skip
         if step == n_iter:
             break
@@ -169,6 +173,8 @@ def fit_bells(
             np.where(alive[:, np.newaxis], spreads * scatter ** (_STRIDE / 2), spreads), least_spread
         )
         rows = np.where(alive, rows * (mass / np.maximum(rows, TINY)) ** _STRIDE, 0.0)
+    back = np.argsort(sides.order)
+    counts, places, expected = counts[back], places[back], expected[back]
     stray = expected + (ASTRAY * expected) ** 2
     stray = np.where(sure, np.maximum(stray, (boxes.counts - expected) ** 2 - boxes.variances), stray)
     trust = stray / (stray + boxes.variances)
@@ -177,25 +183,80 @@ def fit_bells(
     )
 
 
-def _edges(boxes: NoisyBoxes) -> tuple[list[Array], Integers, Integers]:
-    """Return the different edges of every column, and which are the lower and upper ones of each box."""
-    edges, low, high = [], np.empty(boxes.lower.shape, np.int64), np.empty(boxes.lower.shape, np.int64)
-    for a in range(boxes.lower.shape[1]):
-        both = np.concatenate([boxes.lower[:, a], boxes.upper[:, a]])
-        values, which = np.unique(both, return_inverse=True)
-        edges.append(values)
-        low[:, a], high[:, a] = np.split(which.ravel(), 2)
-    return edges, low, high
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """The few different edges and sides of boxes, which are sorted by their lower edges in the first column.
 
+    Parameters
+    ----------
+    order : ndarray of int64, shape (n,)
+        What sorts them.
+    edges, columns : ndarray of shape (e,)
+        Edges of the first column, of the second and so on; and of which column they are.
+    lower, upper : ndarray of int64
+        Between which edges each side lies.
+    kinds : ndarray of uint32, shape (n, d)
+        Which of the sides a box has.
+    groups : ndarray of uint32, shape (groups, d)
+        Which of them is around the boxes of each group.
+    first, widest : ndarray of shape (n,), float
+        Lower edges in the first column, and the widest side there.
+    """
 
-def _tables(edges: list[Array], means: Array, spreads: Array) -> tuple[Array, Array, Array]:
-    """Return, for every column, bell and edge: the law, the density, and the density times the edge."""
-    most = max(map(len, edges))
-    d, k = len(edges), len(means)
-    below, density, at = (np.zeros((d, k, most)) for _ in range(3))
-    for a, values in enumerate(edges):
-        t = (values - means[:, a, np.newaxis]) / spreads[:, a, np.newaxis]
-        below[a, :, : len(values)] = ndtr(t)
-        density[a, :, : len(values)] = np.exp(-0.5 * t * t) / np.sqrt(2 * np.pi)
-        at[a, :, : len(values)] = t * density[a, :, : len(values)]
-    return below, density, at
+    order: Integers
+    edges: Array
+    columns: Integers
+    lower: Integers
+    upper: Integers
+    kinds: npt.NDArray[np.uint32]
+    groups: npt.NDArray[np.uint32]
+    first: Array
+    widest: float
+
+    @classmethod
+    def of(cls, lower: Array, upper: Array) -> Sides:
+        """Sort boxes, and find their sides."""
+        order = np.argsort(lower[:, 0], kind="stable")
+        lower, upper = lower[order], upper[order]
+        n, d = lower.shape
+        edges: list[Array] = []
+        low, high, before = np.empty((n, d), np.int64), np.empty((n, d), np.int64), 0
+        for a in range(d):
+            values, which = np.unique(np.concatenate([lower[:, a], upper[:, a]]), return_inverse=True)
+            low[:, a], high[:, a] = np.split(before + which.ravel(), 2)
+            edges.append(values)
+            before += len(values)
+        starts = np.arange(0, n, GROUP)
+        around = np.minimum.reduceat(low, starts) * before + np.maximum.reduceat(high, starts)
+        sides, which = np.unique(np.vstack([low * before + high, around]), return_inverse=True)
+        kinds = which.reshape(-1, d).astype(np.uint32)  # a loop asks of signed ones whether they are negative
+        return cls(
+            order,
+            np.concatenate(edges),
+            np.repeat(np.arange(d), list(map(len, edges))),
+            sides // before,
+            sides % before,
+            kinds[:n],
+            kinds[n:],
+            lower[:, 0],
+            float((upper[:, 0] - lower[:, 0]).max()),
+        )
+
+    def reached(self, means: Array, spreads: Array) -> tuple[Integers, Integers]:
+        """Return the first box that each bell may put something into, and the one after the last."""
+        reach = _REACH * spreads[:, 0]
+        begin = np.searchsorted(self.first, means[:, 0] - reach - self.widest)
+        return begin, np.searchsorted(self.first, means[:, 0] + reach)
+
+    def tables(self, means: Array, spreads: Array) -> tuple[Array, Array, Array]:
+        """Return what every bell has in every side.
+
+        That is a part of its rows, their mean, and their mean square, from its middle and in its spreads.
+        """
+        t = (self.edges - means[:, self.columns]) / spreads[:, self.columns]
+        below, density = ndtr(t), np.exp(-0.5 * t * t) / np.sqrt(2 * np.pi)
+        at = t * density
+        inside = below[:, self.upper] - below[:, self.lower]
+        some = np.where(inside > 0, inside, 1.0)
+        away = (density[:, self.lower] - density[:, self.upper]) / some
+        return inside, away, 1.0 + (at[:, self.lower] - at[:, self.upper]) / some

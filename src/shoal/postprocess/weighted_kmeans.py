@@ -20,7 +20,7 @@ from shoal._typing import Array
 from shoal.errors import InvalidInput
 from shoal.postprocess.evidence import Noisy, lower_bound
 from shoal.postprocess.grid_loops import grid_sweep
-from shoal.postprocess.lloyd_loops import Sweep, nearest, sweep
+from shoal.postprocess.lloyd_loops import Nearest, Sweep, nearest, sweep
 from shoal.postprocess.packing import pack
 from shoal.postprocess.search_loops import enter, leave, seed, two_nearest
 
@@ -126,7 +126,7 @@ def weighted_kmeans(
     mass = np.ascontiguousarray(weights, dtype=np.float64)
     standing = np.maximum(lower_bound(Noisy.of(mass, weight_sd), STANDING), 0.0)
     seeds = rng.spawn(n_starts)
-    step = sweep() if shape is None else grid_sweep(columns, shape)
+    by_grid = None if shape is None else grid_sweep(columns, shape)
 
     def start(i: int) -> Array:
         # Packing knows nothing of the weights, so it also serves where none stands out.
@@ -134,8 +134,8 @@ def weighted_kmeans(
             return pack(n_clusters, d, seeds[i], always=published) * reach
         return greedy_plus_plus(columns, standing, n_clusters, seeds[i])
 
-    def run(centres: Array, rounds: int = max_iter) -> WeightedClustering:
-        rounds = min(rounds, max_iter)
+    def run(centres: Array, rounds: int = max_iter, known: Nearest | None = None) -> WeightedClustering:
+        rounds, step = min(rounds, max_iter), by_grid or sweep(known)
         return lloyd(columns, mass, centres, max_iter=rounds, least_mass=least_mass, reach=reach, step=step)
 
     tried = _in_threads(
@@ -177,7 +177,8 @@ def lloyd(
     reach : float or ndarray of shape (d,)
         Half the width of the box that centres are kept in.
     step : callable, optional
-        The pass over the points, where there is a faster one than `lloyd_loops.sweep`.
+        The pass over the points, where there is a faster one than `lloyd_loops.sweep`, or one that
+        remembers them.
     """
     step = step or sweep()
     sums, masses = np.empty_like(centres), np.empty(len(centres))
@@ -242,7 +243,7 @@ def _swap(
     columns: Array,
     mass: Array,
     standing: Array,
-    run: Callable[[Array, int], WeightedClustering],
+    run: Callable[[Array, int, Nearest], WeightedClustering],
     rng: np.random.Generator,
     n_swaps: int,
 ) -> WeightedClustering:
@@ -274,7 +275,7 @@ def _swap(
             polish -= 1
         trial = best.centres.copy()
         trial[worst] = place
-        found = run(trial, _TRIAL)
+        found = run(trial, _TRIAL, Nearest(best.centres, labels, first).copy())
         if found.cost < best.cost:
             best = found
             two_nearest()(columns, best.centres, labels, first, second)
