@@ -9,7 +9,8 @@ import pytest
 from shoal.algorithms.kmeans.believed import believed, standing_out
 from shoal.algorithms.kmeans.few_columns import find
 from shoal.algorithms.kmeans.kmeans import KMeans
-from shoal.algorithms.kmeans.look import least_squares, look, look_again
+from shoal.algorithms.kmeans.look import look, look_again
+from shoal.algorithms.kmeans.tree_record import least_squares
 from shoal.algorithms.shared.clustering import RowCount, count_rows
 from shoal.domain import Unit
 from shoal.queries import ReplayCurator
@@ -272,3 +273,59 @@ def test_in_more_columns_16_parts_are_for_rows_that_can_be_divided_again(behind_
     look(curator, RowCount.of(curator, float(n), 0.0), 3, Fraction(1))
     first = next(entry.question for entry in curator.transcript if isinstance(entry.question, Parts))
     assert first.deeper.tolist() == [levels]
+
+
+def levels_asked(curator):
+    """Return how many levels below its boxes every question of the look counted, in their order."""
+    return [
+        set(np.asarray(entry.question.deeper).tolist())
+        for entry in curator.transcript
+        if isinstance(entry.question, Parts)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "wanted"), [(0.05, [{4}]), (0.15, [{4}, {0}])], ids=["counted at once", "counted twice"]
+)
+def test_a_small_table_that_fills_its_box_is_counted_in_wide_cells(behind_gate, epsilon, wanted):
+    X = np.random.default_rng(5).uniform(-1, 1, (400, 4))
+    for seed in range(5):
+        curator = behind_gate(X, epsilon=epsilon, seed=seed)
+        seen = look(curator, RowCount.of(curator, 400.0, 0.0), 3, Fraction(1))
+        assert seen.coarse
+        assert len(seen.levels) == 16
+        assert levels_asked(curator) == wanted
+
+
+def test_a_small_table_in_one_cell_is_divided_further(behind_gate):
+    X = np.random.default_rng(5).normal(0.8, 0.02, (400, 4))
+    for seed in range(5):
+        curator = behind_gate(X, epsilon=0.19, seed=seed)
+        seen = look(curator, RowCount.of(curator, 400.0, 0.0), 3, Fraction(1))
+        assert not seen.coarse
+        assert levels_asked(curator)[0] == {4}
+        assert seen.levels.max() > 4
+
+
+@pytest.mark.parametrize(("reach", "fill"), [(1.0, True), (20.0, False)], ids=["own box", "wide box"])
+def test_a_look_that_has_enough_leaves_the_rest_on_every_path(behind_gate, reach, fill):
+    X = squares(spread=0.1)
+    curator = behind_gate(X, epsilon=0.5, bounds=(-reach, reach))
+    rows, _ = count_rows(curator, adaptive=True)
+    seen = look(curator, rows, 4, SHARE, Fraction(2, 5))
+    assert (seen.unspent > 0) == fill
+    if fill:
+        assert seen.unspent == pytest.approx(float(SHARE - Fraction(2, 5)), abs=2**-19)
+    spent = spent_on_paths(curator.transcript)
+    assert spent.max() <= SHARE - seen.unspent
+    assert spent.min() > float(SHARE - seen.unspent) * (1 - 1 / 64)
+
+
+@pytest.mark.parametrize(
+    ("n_clusters", "said"), [(4, "which are clear: then the rows"), (6, "cells were counted twice")]
+)
+def test_clear_groups_are_followed_and_others_counted_again(behind_gate, n_clusters, said):
+    for seed in range(3):
+        curator = behind_gate(squares(6000), epsilon=0.4, seed=seed)
+        rows, rest = count_rows(curator, adaptive=True)
+        assert said in find(curator, n_clusters, rows, rest).why

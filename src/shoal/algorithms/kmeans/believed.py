@@ -16,7 +16,7 @@ from scipy.spatial import cKDTree
 from scipy.special import expit
 
 from shoal._typing import Array, Booleans
-from shoal.algorithms.kmeans.look import FEW_COLUMNS, Cells
+from shoal.algorithms.kmeans.tree_record import FEW_COLUMNS, Cells
 from shoal.postprocess.bells import WIDTHS, bell_sums, laplace_sum_limit
 from shoal.postprocess.choose_k import CostCurve, cost_curve
 from shoal.postprocess.mixture import Bells, Denoised, fit_bells
@@ -59,8 +59,8 @@ class Believed:
         Variance of the noise that is left in each weight.
     counted : ndarray of shape (n,)
         Variance of the noise of each box's own count: for errors that are stated.
-    bells : Bells
-        What they are drawn from.
+    bells : Bells, optional
+        What they are drawn from, where bells were fitted.
     """
 
     places: Array
@@ -68,7 +68,7 @@ class Believed:
     variances: Array
     noise: Array
     counted: Array
-    bells: Bells
+    bells: Bells | None = None
 
     def kmeans(self, n_clusters: int, rng: np.random.Generator) -> WeightedClustering:
         """Find centres."""
@@ -146,7 +146,7 @@ def believed(seen: Cells, n_clusters: int, rng: np.random.Generator, at_least: i
     weights = explained + more
     held = weights > 0
     if not held.any():
-        return _as_counted(seen, kept, middles, bells)
+        return _as_counted(seen, kept, middles)
     inside = boxes.widths**2 / 12
     if len(bells.rows):
         inside = np.minimum(inside, (bells.spreads**2).max(axis=0))
@@ -211,7 +211,16 @@ def _near(middles: Array, weights: Array, some: Booleans) -> Booleans:
     return np.asarray(cKDTree(places).query(middles)[0] <= _NEAR * spread)
 
 
-def _as_counted(seen: Cells, kept: Booleans, middles: Array, bells: Bells) -> Believed:
+def as_counted(seen: Cells) -> Believed:
+    """Take wide cells as they were counted, and their middles for places of rows, or the domain's.
+
+    Noise that is left in all of them says that rows may be anywhere, and so draws centres to the middle of
+    what they hold; leaving cells out that may be noise would put centres on the few that are not.
+    """
+    return _or_in_the_middle(seen, _as_counted(seen, np.ones(len(seen.levels), bool), seen.boxes.middles))
+
+
+def _as_counted(seen: Cells, kept: Booleans, middles: Array) -> Believed:
     """Return the boxes that stand out as they were counted: no bell could tell them from noise."""
     boxes = seen.boxes
     return Believed(
@@ -220,7 +229,6 @@ def _as_counted(seen: Cells, kept: Booleans, middles: Array, bells: Bells) -> Be
         variances=boxes.widths[kept] ** 2 / 12,
         noise=boxes.variances[kept],
         counted=boxes.variances[kept],
-        bells=bells,
     )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from shoal._typing import Array
-from shoal.algorithms.kmeans.look import Look
+from shoal.algorithms.kmeans.tree_record import Look
 from shoal.algorithms.synopses.privtree import count_tree
 from shoal.algorithms.synopses.synopsis import Synopsis
 from shoal.postprocess import pack

@@ -13,21 +13,31 @@ from fractions import Fraction
 import numpy as np
 
 from shoal._typing import Array
-from shoal.algorithms.kmeans.believed import Believed, believed
+from shoal.algorithms.kmeans.believed import Believed, as_counted, believed
 from shoal.algorithms.kmeans.centre_round import CAUTIOUS_RADIUS, RoundResult, centre_round, counted_twice
-from shoal.algorithms.kmeans.look import FEW_COLUMNS, CountNoise, Look, look, look_again
+from shoal.algorithms.kmeans.look import look, look_again
+from shoal.algorithms.kmeans.tree_record import FEW_COLUMNS, CountNoise, Look
 from shoal.algorithms.shared.clustering import RowCount
 from shoal.postprocess.choose_k import CostCurve
+from shoal.postprocess.clear_groups import clearness
 from shoal.postprocess.nearest import group_sums, nearest_centre
 from shoal.postprocess.shown import Shown, without_noise
 from shoal.queries import Curator
 
-# Rows x epsilon of an even group (see look.py): below the first all is spent on the look; below these the
-# look has the shares beside them, and the rest follows.
-_ALL = 60.0
-_LOOKS = ((600.0, Fraction(3, 4)), (1500.0, Fraction(3, 5)), (math.inf, Fraction(2, 5)))
-# From the last but one on, a third of the rest first follows the rows of two centres for each group.
-_PLENTY, _OVER, _FIRST = 1500.0, 2, Fraction(1, 3)
+# Below this many rows x epsilon of an even group (see look.py) the look has the first share, or the second
+# where rows fill their bounds.
+_LOOKS = (
+    (60.0, Fraction(1), Fraction(1)),
+    (150.0, Fraction(3, 4), Fraction(3, 4)),
+    (1000.0, Fraction(3, 4), Fraction(3, 5)),
+    (math.inf, Fraction(3, 5), Fraction(2, 5)),
+)
+# Then a round follows the rows. Where groups are not clear, cells that got the second share are counted again
+# below the first; and from the next on two rounds follow, the first with this many centres a group, for this
+# part of the rest.
+_AGAIN, _PLENTY, _OVER, _FIRST = 600.0, 1000.0, 2, Fraction(1, 3)
+# Groups are clear where every centre saves this many times what one more could.
+_CLEAR = 2.0
 # The smallest eighth of the groups has this many rows x epsilon of the look, or cells are counted again.
 _FOUND = 40.0
 
@@ -86,35 +96,48 @@ def find(
     groups = n_clusters or max_clusters
     rate = float(CountNoise.of(curator).rate(np.array(float(rest))))
     per_group = rows.estimate * rate / groups
-    share = Fraction(1) if per_group < _ALL else next(part for most, part in _LOOKS if per_group < most)
-    seen = look(curator, rows, groups, rest * share)
-    shown = believed(seen, groups, rng, at_least=n_clusters or 1)
+    most, enough = next(shares for below, *shares in _LOOKS if per_group < below)
+    seen = look(curator, rows, groups, rest * most, rest * enough)
+    left = rest * (1 - most) + seen.unspent
+    shown = _believed(seen, groups, rng, n_clusters or 1)
     curve = None if n_clusters else shown.choose_k(len(seen.levels), max_clusters, rng)
     k = n_clusters or (1 if curve is None else curve.chosen)
     centres = shown.kmeans(k, rng).centres
     about = f"about {per_group:.0f} rows x epsilon per group"
     scale = curator.domain.column_scale
-    if share == 1:
+    if not left:
         result = from_look(shown, centres, scale)
         return Found(result, seen, shown, curve, 1, f"{about}: all for the look")
     sizes, _ = shown.sizes(centres)
-    smallest = float(np.sort(sizes)[: max(1, k // 8)].mean()) * rate * float(share)
-    left = rest * (1 - share)
-    if smallest < _FOUND:
+    smallest = float(np.sort(sizes)[: max(1, k // 8)].mean()) * rate * float(1 - left / rest)
+    clear = _clear(shown, centres)
+    again = not clear and seen.unspent > 0 and per_group < _AGAIN
+    if smallest < _FOUND or again:
         seen = look_again(curator, seen, left)
-        shown = believed(seen, groups, rng, at_least=n_clusters or 1)
+        shown = _believed(seen, groups, rng, n_clusters or 1)
         result = from_look(shown, shown.kmeans(k, rng).centres, scale)
         why = f"{about}, {smallest:.0f} in the smallest: cells were counted twice"
         return Found(result, seen, shown, curve, 2, why)
-    if per_group >= _PLENTY:
+    twice = per_group >= _PLENTY and not clear
+    if twice:
         many = shown.kmeans(_OVER * k, rng).centres
         moved = _round(curator, shown, many, rows, left * _FIRST)
         shown = _moved_to(shown, many, moved, scale)
         centres = shown.kmeans(k, rng).centres
         left = left * (1 - _FIRST)
     result = _round(curator, shown, centres, rows, left)
-    n_iter = 2 if per_group < _PLENTY else 3
-    return Found(result, seen, shown, curve, n_iter, f"{about}: then the rows of groups were followed")
+    why = f"{about}{', which are clear' if clear else ''}: then the rows of groups were followed"
+    return Found(result, seen, shown, curve, 3 if twice else 2, why)
+
+
+def _clear(shown: Believed, centres: Array) -> bool:
+    """Return whether groups are so clear that no centre could be better placed elsewhere."""
+    return len(centres) == 1 or clearness(shown.places, shown.variances, shown.weights, centres) > _CLEAR
+
+
+def _believed(seen: Look, n_clusters: int, rng: np.random.Generator, at_least: int) -> Believed:
+    """Tell rows from noise; wide cells of a small table are taken as they were counted."""
+    return as_counted(seen) if seen.coarse else believed(seen, n_clusters, rng, at_least)
 
 
 def from_look(shown: Believed, centres: Array, column_scale: Array, least_sds: float = 1.0) -> RoundResult:
