@@ -2,12 +2,14 @@
 
     python benchmarks/routes.py directions,tree .03,.05,.07,.09 --columns 13-60
     python benchmarks/routes.py directions,look,tree .09,.15 --columns 7-12 --tables 20 --seeds 3
+    python benchmarks/routes.py one-mean,around,auto 2,6,12,20 --rates --columns 7-12 --tables 18
 
 Ways are those that the notes of a certificate name ("one mean" is one-mean here); auto is the one that KMeans
 chooses. Noise is that of a centre, in radii, as `KMeans` predicts it: for each table epsilon is chosen so
-that it comes to that. Where no directions can be afforded, they are one mean, as in `KMeans`. Tables are of
-the families of `shoal bench run flagship`, and of low rank with skewed columns, of sizes and seeds that
-nothing else uses (`--first` moves on to others). Prints the ratio to non-private k-means of each way, the
+that it comes to that; with `--rates` it is rows x epsilon a column instead. Where no directions can be
+afforded, they are one mean. Tables are of the families of `shoal bench run flagship`, of low rank with skewed
+columns, and small ones of tight groups, of sizes and seeds that nothing else uses (`--first` moves on to
+others). Prints the ratio to non-private k-means of each way, the
 geometric mean of all ways over the first, and in how many cells each is the best.
 """
 
@@ -42,6 +44,7 @@ FAMILIES = (
     "heavy_tails",
     "corner",
     "boxes",
+    "tight",
 )
 
 
@@ -55,6 +58,13 @@ def low_rank(n: int, d: int, k: int, seed: int) -> np.ndarray:
     return np.clip(2 * skewed / np.quantile(skewed, 0.999, axis=0) - 1, -1, 1)
 
 
+def tight(n: int, d: int, k: int, seed: int) -> np.ndarray:
+    """Make groups that are far apart for their spread, anywhere in the domain."""
+    rng = np.random.default_rng(seed)
+    spread, centres = rng.uniform(0.01, 0.1), rng.uniform(-0.9, 0.9, (k, d))
+    return np.clip(centres[rng.integers(k, size=n)] + rng.normal(0, spread, (n, d)), -1, 1)
+
+
 def table(family: str, number: int, columns: tuple[int, int]) -> tuple[np.ndarray, int, str]:
     """Make the table of a number: its size follows from it."""
     rng = np.random.default_rng(seed_of("routes", family, number))
@@ -62,6 +72,9 @@ def table(family: str, number: int, columns: tuple[int, int]) -> tuple[np.ndarra
     n = int(1000 * 2 ** rng.uniform(0, 4.5))
     if family == "low_rank":
         rows = low_rank(n, d, k, int(rng.integers(2**31)))
+    elif family == "tight":
+        n = n // 4 + 250
+        rows = tight(n, d, k, int(rng.integers(2**31)))
     else:
         k = 2 if family == "overlapping" else k
         rows = datasets.load(family, n=n, d=d, k=k, seed=int(rng.integers(2**31))).scaled()
@@ -92,7 +105,7 @@ def ratio(rows: np.ndarray, k: int, best: float, epsilon: float, delta: float, s
 def cells(job: tuple) -> tuple[str, list[tuple[float, float, list[float]]]]:
     """Fit one table at every noise, every way."""
     warnings.simplefilter("ignore")
-    family, number, columns, routes, noises, seeds, delta = job
+    family, number, columns, routes, noises, seeds, delta, rates = job
     rows, k, name = table(family, number, columns)
     best = nicv(rows, Plain(k, n_init=5, random_state=0).fit(rows).cluster_centers_)
     seen: list[float] = []
@@ -100,7 +113,7 @@ def cells(job: tuple) -> tuple[str, list[tuple[float, float, list[float]]]]:
     ratio(rows, k, best, 1.0, delta, 0)
     found = []
     for noise in noises:
-        epsilon, means = seen[0] / noise, []
+        epsilon, means = noise * rows.shape[1] / len(rows) if rates else seen[0] / noise, []
         for route in routes:
             forced(route, [])
             runs = [ratio(rows, k, best, epsilon, delta, 20_000 + s) for s in range(seeds)]
@@ -115,7 +128,7 @@ def jobs(given: argparse.Namespace, routes: list[str]) -> Iterator[tuple]:
     for i in range(given.tables):
         number = given.first + i // len(FAMILIES)
         family, columns = FAMILIES[i % len(FAMILIES)], (int(low), int(high))
-        yield family, number, columns, routes, noises, given.seeds, given.delta
+        yield family, number, columns, routes, noises, given.seeds, given.delta, given.rates
 
 
 def main(given: argparse.Namespace) -> None:
@@ -141,6 +154,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=as_it_is)
     parser.add_argument("routes")
     parser.add_argument("noises")
+    parser.add_argument("--rates", action="store_true", help="give rows x epsilon a column for noises")
     parser.add_argument("--columns", default="13-60")
     parser.add_argument("--tables", type=int, default=16)
     parser.add_argument("--seeds", type=int, default=3)

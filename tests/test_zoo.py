@@ -123,9 +123,12 @@ def test_every_row_of_the_registries_is_in_the_zoo():
 def test_every_route_of_the_flagship_is_in_the_zoo():
     ways = [m.fitted.certificate_.notes for m in zoo.MODELS if m.kind is shoal.KMeans]
     assert {notes[0].split(":")[0] for notes in ways} == set(typing.get_args(Route))
-    # Away from the middle, a tree is left: for directions, and for one mean.
+    # Away from the middle, a tree is left: for directions, and for centres around the mean.
     left = [notes for notes in ways if any("away from the middle" in note for note in notes)]
-    assert {"directions" in notes[-1] for notes in left} == {True, False}
+    assert {"were looked for along" in notes[-1] for notes in left} == {True, False}
+    # Centres around the mean stay where they are, or are moved to their rows.
+    around = [notes for notes in ways if notes[0].startswith("around")]
+    assert {"and moved to the rows" in notes[-1] for notes in around} == {True, False}
 
 
 # These need columns with names, or make more columns of a table than it has, and those that look at the zoo

@@ -42,11 +42,15 @@ def test_merged_rows_are_the_same_and_marked(model):
 
 
 @pytest.mark.filterwarnings("ignore::shoal.errors.MostlyNoise")
-def test_one_mean_is_one_row():
+def test_centres_that_are_spread_around_a_mean_are_not_one():
     X = np.random.default_rng(0).normal(0, 0.2, (200, 14))
     found = KMeans(5, epsilon=0.1, bounds=(-1, 1), random_state=0).fit(X)
-    assert found.certificate_.notes[0].startswith("one mean")
-    assert found.merged_into_.tolist() == [0] * 5
+    assert found.certificate_.notes[0].startswith("around")
+    assert found.merged_into_.tolist() == [0, 1, 2, 3, 4]
+    assert len(np.unique(found.cluster_centers_, axis=0)) == 5
+    # None rests on its own rows: no error is stated, and no group is said to hold almost all of them.
+    assert np.isinf(found.release_.centre_sd).all()
+    assert not any("almost all" in doubt.text for doubt in found.release_.doubts)
 
 
 @pytest.mark.parametrize("kind", [DPLloyd, GridKMeans, TreeKMeans, KMeans])

@@ -72,6 +72,8 @@ def test_almost_all_rows_in_one_of_several_groups():
     assert found([[4], [6]], [9890, 110]) == []
     assert found([[4], [6]], [9900, 90]) == [SuspectBounds]
     assert found([[4]], [9900]) == []
+    # Not where the largest may hold none: its share is noise.
+    assert found([[4], [6], [8]], [20, -15, -3], sd=10.0) == [GroupsOfNoise]
 
 
 def test_centres_on_the_border():

@@ -249,7 +249,8 @@ def _found(
     held = np.maximum(totals, 0.0)
     shares = held / held.sum() if held.sum() > 0 else held
     largest = int(shares.argmax())
-    if len(shares) > 1 and shares[largest] >= _ALMOST_ALL:
+    # Where the largest may hold no rows at all, its share is noise.
+    if len(shares) > 1 and not empty[largest] and shares[largest] >= _ALMOST_ALL:
         yield Doubt(
             SuspectBounds,
             f"almost all rows ({100 * shares[largest]:.0f} %) are in group {names[largest]} of {len(shares)}:"

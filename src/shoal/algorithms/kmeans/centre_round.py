@@ -138,6 +138,7 @@ def round_along(
     share: Fraction,
     counted: tuple[Array, Array],
     cells: Partition,
+    distance: float | None = None,
 ) -> RoundResult:
     """Move centres that were found along a few directions to the noisy means of their rows.
 
@@ -150,8 +151,10 @@ def round_along(
         As of :func:`centre_round`.
     cells : Partition
         Whose rows are whose.
+    distance : float, optional
+        That offsets are cut at, in spreads, where it is known: else a part of the share tells it.
     """
-    asked = _ask(curator, centres, spreads, n_rows, share, cells)
+    asked = _ask(curator, centres, spreads, n_rows, share, cells, distance)
     answer = asked.answer
     counts, variance = counted_twice(answer.counts, answer.count_sd, *counted)
     least = np.maximum(1.0, SURE * np.sqrt(variance))
@@ -191,19 +194,22 @@ def _ask(
     n_rows: float,
     share: Fraction,
     cells: Partition | None = None,
+    distance: float | None = None,
 ) -> _Asked:
     """Find out how far rows lie, then ask for their offsets; rows are their nearest centre's, or by cells."""
     ball = curator.budget.currency == "rho" or centres.shape[1] >= _BALL_COLUMNS
     body: Body = "ball" if ball else "box"
     nearest = Voronoi(centres)
     centres, d = nearest.centres, centres.shape[1]
-    look = look_share(n_rows * curator.effective_epsilon(share=share))
-    shells = curator.histogram(Shells(centres, spreads, body, edges(d)), share=share * look)
-    distance, left = distance_within(shells, n_rows, body, d), share * (1 - look)
-    if body == "box":
-        one = np.ones((1, d))
-        noise = curator.noise_sd(of=Relative(one, one), share=left)[0] * len(centres) / max(n_rows, 1.0)
-        distance = cheapest_cut(shells, distance, noise, d)
+    left = share
+    if distance is None:
+        look = look_share(n_rows * curator.effective_epsilon(share=share))
+        shells = curator.histogram(Shells(centres, spreads, body, edges(d)), share=share * look)
+        distance, left = distance_within(shells, n_rows, body, d), share * (1 - look)
+        if body == "box":
+            one = np.ones((1, d))
+            noise = curator.noise_sd(of=Relative(one, one), share=left)[0] * len(centres) / max(n_rows, 1.0)
+            distance = cheapest_cut(shells, distance, noise, d)
     # No narrower than the lattice allows, no wider than the domain.
     of = Relative(centres, spreads * distance, body)
     return _Asked(centres, of.radii, curator.sums(cells or nearest, of=of, share=left))
@@ -356,7 +362,7 @@ def distance_within(
     ends = edges(n_columns)
     if _blurred(shells, n_rows, n_columns):
         misfits = ((shells.counts - n_rows * bell_shells(body, n_columns, inside)) ** 2).sum(axis=1)
-        return _distances(n_columns)[int(np.argmin(misfits))]
+        return distances(n_columns)[int(np.argmin(misfits))]
     within = np.cumsum(shells.counts)[:-1]
     reached = np.flatnonzero(within >= inside * n_rows)
     if not len(reached):
@@ -368,7 +374,7 @@ def distance_within(
 
 
 @cache
-def _distances(n_columns: int) -> tuple[float, ...]:
+def distances(n_columns: int) -> tuple[float, ...]:
     """Return distances that a bell may reach: several between any two edges."""
     ends = edges(n_columns)
     return tuple(end * _APART ** (i / _BETWEEN) for end in ends[:-1] for i in range(_BETWEEN)) + ends[-1:]
@@ -387,7 +393,7 @@ def bell_shells(body: Body, n_columns: int, inside: float) -> Array:
     >>> shares.shape, bool(np.allclose(np.cumsum(shares[::4], axis=1).diagonal(), 0.8))
     ((89, 24), True)
     """
-    ladder, wanted = np.array(edges(n_columns)), np.array(_distances(n_columns))
+    ladder, wanted = np.array(edges(n_columns)), np.array(distances(n_columns))
     if body == "box":
         usual = math.sqrt(2) * float(erfinv(inside ** (1 / n_columns)))
     else:

@@ -19,8 +19,8 @@ from shoal._typing import Array
 from shoal.algorithms.kmeans.believed import Believed, believed
 from shoal.algorithms.kmeans.boxes import Boxes
 from shoal.algorithms.kmeans.centre_round import RoundResult, common_step, round_along
-from shoal.algorithms.kmeans.look import GRAIN, Cells
 from shoal.algorithms.kmeans.middle import BALL, Middle, find_middle, mean_noise
+from shoal.algorithms.kmeans.tree_record import GRAIN, Cells
 from shoal.algorithms.shared.clustering import RowCount
 from shoal.postprocess.choose_k import CostCurve
 from shoal.postprocess.evidence import smallest_count
@@ -103,6 +103,12 @@ def affordable_cells(
     if n_clusters < _FEWEST_CELLS or (told < _LEAST_KNOWN if known else surely < _LEAST_COUNTED):
         return 0
     return 1 if told < _LEAST_TOLD and not known else min(int(told), _MOST_CELLS, n_clusters)
+
+
+def round_noise(curator: Curator, n_clusters: int, rows: RowCount, rest: Fraction) -> float:
+    """Return the noise of a centre in radii, by the law that is drawn: Gaussian noise grows less."""
+    d = curator.domain.n_columns
+    return n_clusters * math.sqrt(d / 3) * unit_noise(curator, rest) / rows.at_least
 
 
 def unit_noise(curator: Curator, share: Fraction) -> float:
@@ -200,9 +206,9 @@ def _look_along(
     about: Middle | None = None,
 ) -> _Seen:
     """Find directions, or take random ones, and count rows along them."""
-    scale, d = _scale(curator), curator.domain.n_columns
+    scale, d = scale_of(curator), curator.domain.n_columns
     if about is None:
-        for_mean = _FOR_MEAN if n_cells > 1 else _mean_share(curator, rows, rest)
+        for_mean = _FOR_MEAN if n_cells > 1 else mean_share(curator, rows, rest)
         aim = for_mean + _FOR_SPREAD
         about, rest = find_middle(curator, rows, rest * aim, for_mean / aim), rest * (1 - aim)
     radius = BALL * math.sqrt(d) * float((about.sd * scale).mean())
@@ -217,7 +223,7 @@ def _look_along(
     return _Seen(image, cells, about.sd, radius, rest * left)
 
 
-def _mean_share(curator: Curator, rows: RowCount, rest: Fraction) -> Fraction:
+def mean_share(curator: Curator, rows: RowCount, rest: Fraction) -> Fraction:
     """Return the share by which the mean is known, where nothing else will tell it before the last round."""
     wanted = Fraction(mean_noise(curator, rows, rest) / _KNOWN).limit_denominator(100)
     return min(max(_FOR_MEAN, wanted), _MOST_FOR_MEAN)
@@ -233,7 +239,7 @@ def _steepest(
     rng: np.random.Generator,
 ) -> tuple[Array, Array]:
     """Return the mean of all rows, known better now, and directions at right angles that rows vary along."""
-    scale = _scale(curator)
+    scale = scale_of(curator)
     random = orthogonal(1 if n_cells == 2 else n_cells, len(scale), rng)
     start = np.vstack([random, -random]) if n_cells == 2 else random
     anchors = np.tile(about.mean, (n_cells, 1))
@@ -251,7 +257,7 @@ def _steepest(
     return mean, found if len(found) else random[: n_cells - 1]
 
 
-def _scale(curator: Curator) -> Array:
+def scale_of(curator: Curator) -> Array:
     """Return what columns are multiplied by before distances are taken; one where a column has no width."""
     scale = curator.domain.column_scale
     return np.where(scale > 0, scale, 1.0)

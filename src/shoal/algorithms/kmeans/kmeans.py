@@ -7,7 +7,6 @@ decided, and why, is on the certificate. Proof: docs/proofs/kmeans.md; pictures:
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, Literal, TypeAlias
@@ -15,12 +14,20 @@ from typing import ClassVar, Literal, TypeAlias
 import numpy as np
 
 from shoal.accounting import Pure
+from shoal.algorithms.kmeans.around import moved_around, spread_around
 from shoal.algorithms.kmeans.boxes import Boxes, tree_points
-from shoal.algorithms.kmeans.directions import affordable_cells, boxes_along, find_along, unit_noise
+from shoal.algorithms.kmeans.directions import (
+    affordable_cells,
+    boxes_along,
+    find_along,
+    mean_share,
+    round_noise,
+)
 from shoal.algorithms.kmeans.few_columns import find
-from shoal.algorithms.kmeans.look import CountNoise, look
+from shoal.algorithms.kmeans.look import look
 from shoal.algorithms.kmeans.middle import Middle, find_middle, mean_noise, middle_share, shrunken_mean
 from shoal.algorithms.kmeans.tree import FOR_TREE, predicted_noise, refine, to_clustering
+from shoal.algorithms.kmeans.tree_record import CountNoise
 from shoal.algorithms.shared.clustering import Clustering, RowCount, count_rows
 from shoal.domain import Domain
 from shoal.errors import InvalidInput
@@ -28,7 +35,7 @@ from shoal.postprocess import centre_sd
 from shoal.postprocess.choose_k import CostCurve
 from shoal.queries import Curator, Voronoi
 
-Route: TypeAlias = Literal["one mean", "look", "directions", "tree", "rounds along"]
+Route: TypeAlias = Literal["one mean", "around", "look", "directions", "tree", "rounds along"]
 
 # Up to this many columns a look finds groups better than anything else: in more, most boxes are empty.
 _LOOK_COLUMNS = 6
@@ -37,6 +44,11 @@ CUT_COLUMNS = 15
 # Noise of the mean of all rows, in half widths of the domain: above the first nothing else is as good, in
 # more columns; below the second it is worth finding before a tree.
 _ONE_MEAN, _AIMED = 0.08, 0.035
+# Noise of a centre in a round that has the first of the budget, in radii: above the second, centres spread
+# around the mean cost less than groups that boxes show, above the third than groups along directions. Above
+# the fourth they had better stay where they are, and where their mean has noise of more half widths than the
+# last.
+_LAST, _AROUND, _AROUND_MORE, _STAY, _LOST = Fraction(3, 5), 0.22, 0.37, 0.67, 0.32
 # Noise of a centre, in radii, above which boxes that are cut in a few columns each tell less than directions
 # that are found.
 _BLURRED = 0.05
@@ -103,6 +115,8 @@ class KMeans:
         match route:
             case "one mean":
                 return one_mean(curator, k, rows, rest)
+            case "around":
+                return self._around(curator, k, rows, rest)
             case "look":
                 return self._by_look(curator, rows, rest)
             case "directions":
@@ -127,23 +141,43 @@ class KMeans:
         """
         d, auto = curator.domain.n_columns, self.counted or self.n_clusters == "auto"
         k = USUAL_GROUPS if self.n_clusters == "auto" else self.n_clusters
-        noise = predicted_noise(curator, k, rows, rest)
+        noise, blur = predicted_noise(curator, k, rows, rest), round_noise(curator, k, rows, rest)
         groups = f"{'as for ' if auto else ''}{k} groups"
         about = f"{d} columns, {groups}, noise of a centre about {noise:.2g} of its radius"
-        nothing = f"{about}: no groups could be told from noise"
+        nothing, hardly = (
+            f"{about}: {word} be told from noise" for word in ("no groups could", "groups can hardly")
+        )
         too_many = "a grid would have too many cells"
         if d <= _LOOK_COLUMNS:
             return "look", about
+        few = mean_noise(curator, rows, rest) > _ONE_MEAN and d <= _HALVED_COLUMNS
+        lost = round_noise(curator, k, rows, rest * _LAST)
+        if self._may_spread and (few or lost > (_AROUND if d <= _HALVED_COLUMNS else _AROUND_MORE)):
+            return "around", hardly
         if d <= _HALVED_COLUMNS:
-            few = mean_noise(curator, rows, rest) > _ONE_MEAN
             return ("one mean", nothing) if few else ("tree", f"{about}: {too_many}")
-        if round_noise(curator, k, rows, rest) > (_BLURRED if d <= _TREE_COLUMNS else _ROUNDS_PAY):
+        if blur > (_BLURRED if d <= _TREE_COLUMNS else _ROUNDS_PAY):
             if not affordable_cells(curator, k, rows, rest):
-                return "one mean", nothing
+                return ("around", hardly) if self._may_spread else ("one mean", nothing)
             return "directions", f"{about}: too few rows for boxes in that many columns"
         if d <= _TREE_COLUMNS:
             return "tree", f"{about}: {too_many}"
         return "rounds along", f"{about}: boxes are found along directions, then rounds follow the rows"
+
+    @property
+    def _may_spread(self) -> bool:
+        """Whether there is more than one centre; where they are to be counted, there may be one only."""
+        return not self.counted and self.n_clusters != "auto" and self.n_clusters > 1
+
+    def _around(self, curator: Curator, n_clusters: int, rows: RowCount, rest: Fraction) -> Clustering:
+        """Spread centres around the mean, and move them to their rows where that can be told."""
+        where = "centres are spread around the mean of all rows, in random directions"
+        lost = mean_noise(curator, rows, rest * mean_share(curator, rows, rest)) > _LOST
+        if lost or round_noise(curator, n_clusters, rows, rest * _LAST) > _STAY:
+            curator.note(f"no groups could be told from noise: {where}")
+            return spread_around(curator, n_clusters, rows, rest)
+        curator.note(f"{where}, and moved to the rows that are nearest to them, as far as noise lets tell")
+        return moved_around(curator, n_clusters, rows, rest)
 
     def _by_look(self, curator: Curator, rows: RowCount, rest: Fraction) -> Clustering:
         """Find groups by a look that adapts."""
@@ -172,7 +206,8 @@ class KMeans:
             if affordable_cells(curator, k, rows, rest, known=True):
                 return self._along_directions(curator, rows, rest, middle)
             if mean_noise(curator, rows, rest) > _AIMED:
-                return one_mean(curator, k, rows, rest)
+                spread = self._around if self._may_spread else one_mean
+                return spread(curator, k, rows, rest)
         points, rest = self._grown(curator, middle, rows, rest)
         k, curve = self._groups(curator, points)
         return replace(refine(curator, points, k, rows, rest, self.n_starts), curve=curve)
@@ -231,12 +266,6 @@ def _unparted(curator: Curator, n_clusters: int, rows: RowCount, rest: Fraction)
     if few:
         curator.note(f"about {per_group:.0f} rows x epsilon per group: a look in place of a tree")
     return few
-
-
-def round_noise(curator: Curator, n_clusters: int, rows: RowCount, rest: Fraction) -> float:
-    """Return the noise of a centre in radii, by the law that is drawn: Gaussian noise grows less."""
-    d = curator.domain.n_columns
-    return n_clusters * math.sqrt(d / 3) * unit_noise(curator, rest) / rows.at_least
 
 
 def one_mean(curator: Curator, n_clusters: int, rows: RowCount, rest: Fraction) -> Clustering:

@@ -19,9 +19,11 @@ from shoal.queries import Curator, NoisySums, Shells, Voronoi
 _SHARES, _KNOWN, _TELLING = (Fraction(1, 40), Fraction(1, 20), Fraction(1, 10)), 0.15, 20.0
 BALL = 1.1
 """A ball of 4/5 of the rows has this many times the root of their mean squared distance: in many columns."""
-# Standard deviation of what lies evenly in the domain, in half widths. Rows that lie within the second of the
-# mean, or whose mean lies further than the last from the middle, in a typical column, do not fill the domain.
-_EVEN, _WITHIN, _FROM_MIDDLE = 1 / math.sqrt(3), 0.4, 0.25
+EVEN = 1 / math.sqrt(3)
+"""Standard deviation of what lies evenly in the domain, in half widths."""
+# Rows that lie within the first of the mean, or whose mean lies further than the second from the middle, in a
+# typical column, do not fill the domain.
+_WITHIN, _FROM_MIDDLE = 0.4, 0.25
 # Rows that lie within this of the mean are four halvings of every column away: a tree is lost on the way.
 _FAR_BELOW = 0.075
 
@@ -139,7 +141,7 @@ def find_middle(
     d, scale = curator.domain.n_columns, curator.domain.column_scale
     scale = np.where(scale > 0, scale, 1.0)
     mean = Voronoi(shrunken_mean(curator, rows, share * for_mean)[1]).centres
-    even = _EVEN * math.sqrt(float((scale**2).mean()))
+    even = EVEN * math.sqrt(float((scale**2).mean()))
     sd = even
     for_spread = share * (1 - for_mean)
     if rows.estimate * curator.effective_epsilon(share=for_spread) >= _TELLING:
@@ -147,6 +149,6 @@ def find_middle(
         shells = curator.histogram(Shells(mean, evenly, "ball", edges(d)), share=for_spread)
         sd *= distance_within(shells, rows.estimate, "ball", d) / math.sqrt(d) / BALL
     away = math.sqrt(float(((mean * scale) ** 2).mean()))
-    aside = away > _FROM_MIDDLE / _EVEN * even
-    off = aside or sd < _WITHIN / _EVEN * even
-    return Middle(mean[0], sd / scale, off, sd < _FAR_BELOW / _EVEN * even, aside)
+    aside = away > _FROM_MIDDLE / EVEN * even
+    off = aside or sd < _WITHIN / EVEN * even
+    return Middle(mean[0], sd / scale, off, sd < _FAR_BELOW / EVEN * even, aside)
