@@ -10,9 +10,10 @@ from shoal.algorithms.kmeans.believed import believed, standing_out
 from shoal.algorithms.kmeans.few_columns import find
 from shoal.algorithms.kmeans.kmeans import KMeans
 from shoal.algorithms.kmeans.look import look, look_again
-from shoal.algorithms.kmeans.tree_record import least_squares
+from shoal.algorithms.kmeans.tree_record import Cells, least_squares
 from shoal.algorithms.shared.clustering import RowCount, count_rows
 from shoal.domain import Unit
+from shoal.postprocess.mixture import NoisyBoxes
 from shoal.queries import ReplayCurator
 from shoal.queries.questions import Parts
 
@@ -249,6 +250,27 @@ def test_what_is_believed_has_no_negative_weight_and_all_rows(behind_gate):
     assert (shown.weights > 0).all()
     assert shown.weights.sum() == pytest.approx(4000, rel=0.15)
     assert (shown.spreads(shown.kmeans(4, np.random.default_rng(0)).centres) > 0).all()
+
+
+def test_a_group_that_was_asked_for_needs_less_evidence_than_one_that_is_counted():
+    # A grid of 32 x 32 boxes with noise of scale 1: three groups of 400 rows, and 18 rows at a corner of four
+    # boxes that lie far from them.
+    rng = np.random.default_rng(4)
+    edges = np.linspace(-1, 1, 33)[:-1]
+    lower = np.stack([grid.ravel() for grid in np.meshgrid(edges, edges, indexing="ij")], axis=1)
+    counts = rng.laplace(0, 1, len(lower))
+    for i, j in ((5, 6), (9, 4), (7, 11)):
+        counts[32 * i + j] += 400
+    for i, j in ((27, 26), (27, 27), (28, 26), (28, 27)):
+        counts[32 * i + j] = 4.5
+    boxes = NoisyBoxes(lower, lower + 1 / 16, counts, np.full(len(counts), 2.0))
+    seen = Cells(boxes, np.full(len(counts), 10), 1218.0, 0.0)
+    held = {}
+    for at_least in (1, 4):
+        shown = believed(seen, 4, np.random.default_rng(0), at_least)
+        held[at_least] = shown.weights[(shown.places > 0.4).all(axis=1)].sum()
+    assert held[1] < 1
+    assert held[4] > 10
 
 
 def test_in_more_columns_a_speck_of_the_domain_is_reached_by_few_passes(behind_gate):

@@ -53,8 +53,9 @@ class KMeans(PrivateKMeans):
     array([2., 8.])
     >>> print(model.certificate_.notes[0].split(":")[0])
     look
-    >>> KMeans(n_clusters="auto", epsilon=0.5, bounds=(0, 10)).fit(X).n_clusters_
-    2
+    >>> counted = KMeans(n_clusters="auto", epsilon=0.5, bounds=(0, 10)).fit(X)
+    >>> counted.n_clusters_ in (2, 3)  # 3 about once in 400 fits
+    True
     """
 
     _registered = "auto"

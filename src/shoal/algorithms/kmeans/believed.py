@@ -130,13 +130,16 @@ def believed(seen: Cells, n_clusters: int, rng: np.random.Generator, at_least: i
     narrowest = _NARROWEST * float(boxes.widths[kept].min())
     bells = _bells_at(start.centres, middles[kept], boxes.widths[kept], weights[kept], narrowest)
     nats = math.log(len(boxes.counts) * len(_widths(seen)) / _FALSE_ALARMS)
+    # A group that is missed costs more than a bell that turns out to have no rows: its weight is its chance.
+    # Where groups are to be counted, none is expected.
+    told = _expected(nats, n_clusters) if at_least >= n_clusters else nats
     for turn in range(_TURNS):
         bells, denoised = fit_bells(boxes, bells, _STEPS, narrowest, sure)
         pays = denoised.gains > _PAYS * nats
         pays[np.argsort(-denoised.gains, kind="stable")[:at_least]] = True
         bells = bells.chosen(pays & (bells.rows > 0))
         if turn < _TURNS - 1:
-            bells = _with_unexplained(seen, bells, denoised, nats, max(n_clusters, _ADDED), narrowest)
+            bells = _with_unexplained(seen, bells, denoised, told, max(n_clusters, _ADDED), narrowest)
     bells, denoised = fit_bells(boxes, bells, _STEPS, narrowest, sure)
     real = _chance_of_rows(denoised.gains, nats, n_clusters)
     _, surely = fit_bells(boxes, replace(bells, rows=bells.rows * real), 0, narrowest, sure)
@@ -246,9 +249,13 @@ def _chance_of_rows(gains: Array, nats: float, n_clusters: int) -> Array:
     n_clusters : int
         How many groups there are to be.
     """
-    expected = math.log(max(math.exp(nats) * _FALSE_ALARMS / n_clusters, 1.0))
     rank = np.argsort(np.argsort(-gains, kind="stable"))
-    return np.asarray(expit(gains - np.where(rank < n_clusters, expected, nats)))
+    return np.asarray(expit(gains - np.where(rank < n_clusters, _expected(nats, n_clusters), nats)))
+
+
+def _expected(nats: float, n_clusters: int) -> float:
+    """Return the logarithm of the places for each group: what a bell has to tell to be likelier than not."""
+    return math.log(max(math.exp(nats) * _FALSE_ALARMS / n_clusters, 1.0))
 
 
 def zoomed_kmeans(
