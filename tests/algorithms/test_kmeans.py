@@ -20,6 +20,7 @@ from shoal.algorithms.kmeans.kmeans import KMeans as KMeansAlgorithm
 from shoal.algorithms.kmeans.kmeans import one_mean
 from shoal.algorithms.kmeans.look import look
 from shoal.algorithms.kmeans.middle import drawn_together, find_middle, shrunken_mean
+from shoal.algorithms.kmeans.tree import TreeKMeans as TreeAlgorithm
 from shoal.algorithms.kmeans.tree import merge_to_k
 from shoal.algorithms.shared.clustering import RowCount
 from shoal.algorithms.swap import Round, swapped
@@ -97,6 +98,16 @@ def test_a_look_takes_the_place_of_a_tree_where_groups_have_few_rows(behind_gate
     richer = behind_gate(X, epsilon=1.0)
     KMeansAlgorithm(6, n_starts=4).run(richer)
     assert not any("a look in place of a tree" in note for note in richer.transcript.notes)
+
+
+def test_a_tree_is_followed_by_one_round_where_more_centres_than_groups_cannot_be_told(behind_gate):
+    X, _ = groups(8000, 8, 6)
+    rounds_by_epsilon = {
+        epsilon: TreeAlgorithm(6, n_starts=4).run(behind_gate(X, epsilon=epsilon)).n_iter
+        for epsilon in (0.05, 2.0)
+    }
+    assert rounds_by_epsilon[0.05] == 1
+    assert rounds_by_epsilon[2.0] > 1
 
 
 def test_cells_of_a_look_are_boxes_in_scaled_units(behind_gate):
