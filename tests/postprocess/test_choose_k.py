@@ -90,6 +90,16 @@ def test_without_clear_groups_half_of_the_cost_is_saved_unless_rows_are_one_bell
         assert "no clear groups" in curve.why
 
 
+def test_a_bell_is_one_group_though_noise_leaves_a_little_of_a_row_far_away():
+    places = one_lump("bell")
+    far = np.random.default_rng(5).choice([-1.0, 1.0], (60, 2)) * 0.95
+    weights = np.repeat([2.0, 0.1], [len(places), len(far)])
+    both = np.vstack([places, far])
+    given = both, np.full(both.shape, 1e-4), weights, 1.0, 2 * len(both), 8
+    curve = cost_curve(*given, np.random.default_rng(0), n_starts=2, column_scale=np.ones(2))
+    assert (curve.chosen, curve.clear) == (1, True)
+
+
 def test_without_clear_groups_noise_is_not_cut():
     places = one_lump("even", n=60)
     given = places, np.full(places.shape, 1e-4), np.full(60, 10.0), 40.0, 60, 8

@@ -29,6 +29,8 @@ _FALSE_ALARMS = 0.05
 # Near rows, within this many of their standard deviations, multiples of the universal threshold will do: the
 # largest with which boxes have this part of all rows. Where less than the last is sure, all boxes are near.
 _NEAR, _THRESHOLDS, _MASS, _ENOUGH = 1.0, (1.5, 1.0, 0.5, 0.25), 0.7, 0.2
+# Standard deviations of noise by which all far boxes together stand out.
+_TOGETHER = 3.0
 # A bell has to raise the likelihood by this part of the logarithm of the places that it could be at.
 _PAYS = 0.75
 # Steps and turns of the fit, and the least spread of a bell, in sides of the smallest believed box.
@@ -186,21 +188,23 @@ def _or_in_the_middle(seen: Cells, found: Believed) -> Believed:
 
 
 def _unexplained(seen: Cells, explained: Array, trust: Array) -> Array:
-    """Return the rows that boxes near explained ones should have besides; far ones must stand out."""
-    boxes = seen.boxes
-    total, all_explained = max(seen.total, 1.0), float(explained.sum())
+    """Return the rows that boxes should have besides explained ones: near these, and far ones all together.
+
+    A far box must stand out alone to have any, as noise costs most there; or all of them must, together.
+    """
+    boxes, total = seen.boxes, max(seen.total, 1.0)
+    rest, volumes = boxes.counts - explained, boxes.widths.prod(axis=1)
     near = _near(boxes.middles, explained, explained > 0)
     rows = np.zeros(len(explained))
     if near.sum() > 1:
+        missing = total - float(explained.sum())
         sd = math.sqrt(seen.total_sd**2 + float((boxes.variances * trust**2).sum()) + 1.0)
-        rows[near], _ = unexplained_rows(
-            (boxes.counts - explained)[near],
-            boxes.variances[near],
-            boxes.widths[near].prod(axis=1),
-            total - all_explained,
-            sd,
-            total,
-        )
+        rows[near], _ = unexplained_rows(rest[near], boxes.variances[near], volumes[near], missing, sd, total)
+    far = ~near
+    missing, sd = float(rest[far].sum()), math.sqrt(float(boxes.variances[far].sum()))
+    if far.sum() > 1 and missing > _TOGETHER * sd:
+        most = 2 * missing
+        rows[far], _ = unexplained_rows(rest[far], boxes.variances[far], volumes[far], missing, sd, most)
     return rows
 
 

@@ -26,20 +26,19 @@ from shoal.queries import Curator
 
 # Below this many rows x epsilon of an even group (see look.py) the look has the first share, or the second
 # where rows fill their bounds.
+_PLENTY = 1000.0
 _LOOKS = (
     (60.0, Fraction(1), Fraction(1)),
-    (150.0, Fraction(3, 4), Fraction(3, 4)),
-    (1000.0, Fraction(3, 4), Fraction(3, 5)),
+    (_PLENTY, Fraction(3, 4), Fraction(3, 5)),
     (math.inf, Fraction(3, 5), Fraction(2, 5)),
 )
-# Then a round follows the rows. Where groups are not clear, cells that got the second share are counted again
-# below the first; and from the next on two rounds follow, the first with this many centres a group, for this
+# Then a round follows the rows, or two from that many on, the first with so many centres a group, for this
 # part of the rest.
-_AGAIN, _PLENTY, _OVER, _FIRST = 600.0, 1000.0, 2, Fraction(1, 3)
-# Groups are clear where every centre saves this many times what one more could.
-_CLEAR = 2.0
-# The smallest eighth of the groups has this many rows x epsilon of the look, or cells are counted again.
-_FOUND = 40.0
+_OVER, _FIRST = 2, Fraction(1, 3)
+# Two rounds, where a centre saves less than this many times what one more could. Below the second, or where
+# the smallest eighth of the groups has fewer rows x epsilon of the look than the last, one is likely missed,
+# and cells are counted again in place of a round.
+_CLEAR, _MISSED, _FOUND = 2.0, 1.2, 15.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,15 +109,14 @@ def find(
         return Found(result, seen, shown, curve, 1, f"{about}: all for the look")
     sizes, _ = shown.sizes(centres)
     smallest = float(np.sort(sizes)[: max(1, k // 8)].mean()) * rate * float(1 - left / rest)
-    clear = _clear(shown, centres)
-    again = not clear and seen.unspent > 0 and per_group < _AGAIN
-    if smallest < _FOUND or again:
+    clear = math.inf if k == 1 else clearness(shown.places, shown.variances, shown.weights, centres)
+    if smallest < _FOUND or (clear < _MISSED and per_group < _PLENTY):
         seen = look_again(curator, seen, left)
         shown = _believed(seen, groups, rng, n_clusters or 1)
         result = from_look(shown, shown.kmeans(k, rng).centres, scale)
         why = f"{about}, {smallest:.0f} in the smallest: cells were counted twice"
         return Found(result, seen, shown, curve, 2, why)
-    twice = per_group >= _PLENTY and not clear
+    twice = per_group >= _PLENTY and clear < _CLEAR
     if twice:
         many = shown.kmeans(_OVER * k, rng).centres
         moved = _round(curator, shown, many, rows, left * _FIRST)
@@ -126,13 +124,8 @@ def find(
         centres = shown.kmeans(k, rng).centres
         left = left * (1 - _FIRST)
     result = _round(curator, shown, centres, rows, left)
-    why = f"{about}{', which are clear' if clear else ''}: then the rows of groups were followed"
+    why = f"{about}{', which are clear' if clear >= _CLEAR else ''}: then the rows of groups were followed"
     return Found(result, seen, shown, curve, 3 if twice else 2, why)
-
-
-def _clear(shown: Believed, centres: Array) -> bool:
-    """Return whether groups are so clear that no centre could be better placed elsewhere."""
-    return len(centres) == 1 or clearness(shown.places, shown.variances, shown.weights, centres) > _CLEAR
 
 
 def _believed(seen: Look, n_clusters: int, rng: np.random.Generator, at_least: int) -> Believed:

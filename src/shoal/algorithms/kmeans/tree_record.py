@@ -25,6 +25,10 @@ FEW_COLUMNS = 3
 # after it in more than three columns); levels of cells below a box.
 GRAIN, _CELLS_PER_GROUP, _LEAST_CELLS, _LEAST_CELLS_MORE, _MOST_CELL_LEVELS = 2.5, 96.0, 64.0, 16.0, 13
 
+# Rows that are in a box which shows none, in standard deviations of its noise: the mean of what is above
+# nothing of a normal number. Many cells would hide a few rows from a sum over all of them.
+_HIDDEN_ROWS = 1 / math.sqrt(2 * math.pi)
+
 
 @dataclass(frozen=True, eq=False)
 class Frontier:
@@ -173,9 +177,10 @@ class TreeRecord:
     def cell_levels(self, boxes: Frontier, n_rows: float, n_clusters: int) -> Integers:
         """Return how many levels below a box its cells lie, if all that is left is spent on them."""
         d = self.n_columns
-        # What noise may hide counts as rows, of a whole table that is too small to be counted too.
-        rows = np.maximum(boxes.rows, boxes.sd)
-        n_rows = max(n_rows, float(rows.max(initial=0.0)))
+        # What noise may hide counts as rows: as much as there is when it hides any, on average.
+        rows = np.maximum(boxes.rows, _HIDDEN_ROWS * boxes.sd)
+        # Also of a whole table that is too small to be counted.
+        n_rows = max(n_rows, float(np.maximum(boxes.rows, boxes.sd).max(initial=0.0)))
         fine = np.maximum(rows * self.noise.rate(boxes.left) / GRAIN, 1.0) ** (2 * d / (2 + d))
         least = _LEAST_CELLS if d <= FEW_COLUMNS else _LEAST_CELLS_MORE
         most = np.maximum(_CELLS_PER_GROUP * n_clusters * rows / n_rows, least)
