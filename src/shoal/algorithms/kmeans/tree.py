@@ -27,14 +27,14 @@ FOR_TREE = Fraction(1, 5)
 # than there are groups: 0.97, 0.92 of the cost at noise of 0.05, 0.07 radii (`round_noise`), on 45 tables of
 # 7 to 12 columns (benchmarks/routes.py).
 _ONE_ROUND = (Fraction(1),)
-_TWO_ROUNDS = (Fraction(1, 3), Fraction(2, 3))
+_TWO_ROUNDS = (Fraction(1, 2), Fraction(1, 2))
 _THREE_ROUNDS = (Fraction(1, 4), Fraction(1, 4), Fraction(1, 2))
 # A third round is worth its while below this noise of a centre, in radii; and from this many columns on,
 # where boxes are coarse and the first round goes far, between the others.
 _PLENTY = 0.0025
 _COARSE_COLUMNS, _COARSE = 7, (0.02, 0.05)
 # Centres for every group before the merge, while noise moves each by less than this part of its radius.
-_OVER = ((3, 0.3), (6, 0.1))
+_OVER = ((3, 0.25), (6, 0.08))
 # Where the noise of a centre's boxes is below this part of its rows, boxes that are moved along with it tell
 # more than the centre by itself: not where boxes are coarse.
 _CLEAR = 0.07
