@@ -1,7 +1,8 @@
 """KMeans in few columns: look, then spend the rest on what the look says is worth it.
 
-Where groups are well found, a round that follows the rows moves their centres; where some are hardly found,
-the same cells are counted again, because a missed group costs more than an inexact one.
+Where groups are clear, a round that follows the rows moves their centres. Where they run into each other it
+moves parts of them, of which groups are made anew; and where some are hardly found the same cells are counted
+again, because a missed group costs more than an inexact one.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ import numpy as np
 
 from shoal._typing import Array
 from shoal.algorithms.kmeans.believed import Believed, as_counted, believed
-from shoal.algorithms.kmeans.centre_round import CAUTIOUS_RADIUS, RoundResult, centre_round, counted_twice
+from shoal.algorithms.kmeans.centre_round import CAUTIOUS_RADIUS, RoundResult, centre_round
 from shoal.algorithms.kmeans.look import look, look_again
+from shoal.algorithms.kmeans.parts import joined, moved_to
 from shoal.algorithms.kmeans.tree_record import FEW_COLUMNS, CountNoise, Look
 from shoal.algorithms.shared.clustering import RowCount
 from shoal.postprocess.choose_k import CostCurve
@@ -32,13 +34,14 @@ _LOOKS = (
     (_PLENTY, Fraction(3, 4), Fraction(3, 5)),
     (math.inf, Fraction(3, 5), Fraction(2, 5)),
 )
-# Then a round follows the rows, or two from that many on, the first with so many centres a group, for this
-# part of the rest.
-_OVER, _FIRST = 2, Fraction(1, 3)
-# Two rounds, where a centre saves less than this many times what one more could. Below the second, or where
-# the smallest eighth of the groups has fewer rows x epsilon of the look than the last, one is likely missed,
-# and cells are counted again in place of a round.
-_CLEAR, _MISSED, _FOUND = 2.0, 1.2, 15.0
+# Then a round follows the rows. Where a centre saves less than the first many times what one more could,
+# groups run into each other, and the round is for the second many centres a group: with plenty of rows for
+# the third part of the rest, and a round for the groups follows.
+_CLEAR, _OVER, _FIRST = 2.0, 2, Fraction(1, 3)
+# In place of a round cells are counted again where a group is likely missed: the smallest eighth of them has
+# fewer rows x epsilon of the look than the first; or a centre saves less than the second many times what one
+# more could, and there are fewer rows x epsilon of an even group than the third, too few for more centres.
+_FOUND, _MISSED, _ENOUGH = 15.0, 1.2, 400.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,22 +113,27 @@ def find(
     sizes, _ = shown.sizes(centres)
     smallest = float(np.sort(sizes)[: max(1, k // 8)].mean()) * rate * float(1 - left / rest)
     clear = math.inf if k == 1 else clearness(shown.places, shown.variances, shown.weights, centres)
-    if smallest < _FOUND or (clear < _MISSED and per_group < _PLENTY):
+    if smallest < _FOUND or (clear < _MISSED and per_group < _ENOUGH):
         seen = look_again(curator, seen, left)
         shown = _believed(seen, groups, rng, n_clusters or 1)
         result = from_look(shown, shown.kmeans(k, rng).centres, scale)
         why = f"{about}, {smallest:.0f} in the smallest: cells were counted twice"
         return Found(result, seen, shown, curve, 2, why)
-    twice = per_group >= _PLENTY and clear < _CLEAR
-    if twice:
-        many = shown.kmeans(_OVER * k, rng).centres
-        moved = _round(curator, shown, many, rows, left * _FIRST)
-        shown = _moved_to(shown, many, moved, scale)
-        centres = shown.kmeans(k, rng).centres
-        left = left * (1 - _FIRST)
-    result = _round(curator, shown, centres, rows, left)
-    why = f"{about}{', which are clear' if clear >= _CLEAR else ''}: then the rows of groups were followed"
-    return Found(result, seen, shown, curve, 3 if twice else 2, why)
+    if clear >= _CLEAR or per_group < _ENOUGH:
+        result = _round(curator, shown, centres, rows, left)
+        why = f"{about}{', which are clear' if clear >= _CLEAR else ''}"
+        return Found(result, seen, shown, curve, 2, f"{why}: then the rows of groups were followed")
+    first = left * _FIRST if per_group >= _PLENTY else left
+    parts = shown.kmeans(_OVER * k, rng).centres
+    moved = _round(curator, shown, parts, rows, first)
+    places = moved_to(shown, parts, moved, scale)
+    centres = places.kmeans(k, rng).centres
+    if left > first:
+        result = _round(curator, places, centres, rows, left - first)
+        why = f"{about}: then the rows of parts of them were followed, and those of groups"
+        return Found(result, seen, places, curve, 3, why)
+    result = joined(shown, parts, moved, places, centres, scale)
+    return Found(result, seen, places, curve, 2, f"{about}: then the rows of parts of them were followed")
 
 
 def _believed(seen: Look, n_clusters: int, rng: np.random.Generator, at_least: int) -> Believed:
@@ -179,19 +187,3 @@ def _round(curator: Curator, shown: Believed, centres: Array, rows: RowCount, sh
         variances=np.where(stays, known.variances, result.variances),
         centre_variance=np.where(stays, known.variances, result.centre_variance),
     )
-
-
-def _moved_to(shown: Believed, centres: Array, moved: RoundResult, column_scale: Array) -> Believed:
-    """Return the places moved along with their centres, and weighed as look and round say together."""
-    scale = np.where(column_scale > 0, column_scale, 1.0)
-    sizes, noise = shown.sizes(centres)
-    both, left = counted_twice(moved.counts, moved.count_sd, sizes, noise)
-    both = np.where(both > np.sqrt(left), both, 0.0)
-    groups = nearest_centre(shown.places, centres)
-    mass = np.maximum(sizes, 1e-9)
-    means = (
-        group_sums(groups, shown.weights[:, np.newaxis] * shown.places, len(centres)) / mass[:, np.newaxis]
-    )
-    step = np.where((sizes > 0)[:, np.newaxis], moved.centres * scale - means, 0.0)
-    places = np.clip(shown.places + step[groups], -scale, scale)
-    return replace(shown, places=places, weights=shown.weights * (both / mass)[groups])
