@@ -91,7 +91,7 @@ def refine(
     if many == n_clusters:  # a first round would only put noise into centres that boxes know as well
         shares = _ONE_ROUND
     # Where there are more centres than groups, none is hard to find.
-    starts = n_starts if many == n_clusters else max(1, n_starts // 4)
+    starts = n_starts if many == n_clusters else max(1, n_starts // 8)
     centres = points.centres(many, rng, starts)
     found = centre_round(curator, centres, points.spreads(centres), rows.estimate, rest * shares[0])
     coarse = curator.domain.n_columns >= _COARSE_COLUMNS
