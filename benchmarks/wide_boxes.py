@@ -6,10 +6,11 @@
     python benchmarks/wide_boxes.py --boxes 1 --per-group 90,200,400,800 --first 7300
     python benchmarks/wide_boxes.py --boxes 1 --per-table 20,40,60,80 --sizes 150,300,600,1000 --groups 4-5
 
-Every table is fitted in its own box, in boxes so many times as wide that lie anywhere around it, and without
-bounds (0); at these epsilons, or at those that give an even group, or the whole table, so many rows x
-epsilon. Prints the geometric mean of the ratio to non-private k-means; and over that of `--beside` the
-geometric mean of the ratio and of what it has above one ("excess"), the worst and the best.
+Every table is fitted in its own box, in boxes so many times as wide that lie anywhere around it (with
+`--away 0` it is in their middle), and without bounds (0); at these epsilons, or at those that give an even
+group, or the whole table, so many rows x epsilon. Prints the geometric mean of the ratio to non-private
+k-means; and over that of `--beside` the geometric mean of the ratio and of what it has above one ("excess"),
+the worst and the best.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ def fits(job: tuple) -> list[dict]:
         unit = OTHER_UNITS if box == 0 else 1.0
         for asked, epsilon in epsilons(given, len(rows), k):
             for i in range(given.seeds):
-                place = np.random.default_rng(seed + i).uniform(-0.85, 0.85, d) * (box - 1)
+                place = np.random.default_rng(seed + i).uniform(-given.away, given.away, d) * (box - 1)
                 bounds = (place - box, place + box) if box else None
                 model = KMeans(k, epsilon=epsilon, bounds=bounds, random_state=seed % 1_000_003 + i, n_jobs=1)
                 centres = model.fit(rows * unit).cluster_centers_ / unit
@@ -137,6 +138,7 @@ if __name__ == "__main__":
     )
     parser.add_argument("--columns", default="2,3,4,5,6")
     parser.add_argument("--boxes", default="1,10,100")
+    parser.add_argument("--away", type=float, default=0.85, help="how far rows lie from the middle of boxes")
     parser.add_argument("--epsilons", default=".1,.25")
     parser.add_argument("--per-group", help="rows x epsilon of an even group, in place of epsilons")
     parser.add_argument("--per-table", help="rows x epsilon of the whole table, in place of epsilons")

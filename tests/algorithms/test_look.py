@@ -205,16 +205,36 @@ def test_counts_that_are_nothing_but_noise_still_give_places(behind_gate):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
-def test_a_box_a_hundred_times_too_wide_costs_little(behind_gate, delta):
+@pytest.mark.parametrize("too_wide", [(-150, 50), (-100, 100)], ids=["rows aside", "rows in the middle"])
+def test_a_box_a_hundred_times_too_wide_costs_little(behind_gate, delta, too_wide):
     X = squares()
     tight, wide = [], []
     for seed in range(3):
-        for bounds, costs in (((-1, 1), tight), ((-150, 50), wide)):
+        for bounds, costs in (((-1, 1), tight), (too_wide, wide)):
             curator = behind_gate(X, epsilon=1.0, delta=delta, bounds=bounds, seed=seed)
             low, high = bounds
             centres = KMeans(4).run(curator).centres * (high - low) / 2 + (high + low) / 2
             costs.append(cost(X, centres))
     assert np.mean(wide) <= 1.3 * np.mean(tight)
+
+
+def test_rows_around_the_middle_of_many_columns_are_found(behind_gate):
+    # Halves that met in the middle would part all rows into 2^5 boxes, at every level.
+    rng = np.random.default_rng(3)
+    places = rng.uniform(-0.8, 0.8, (3, 5))
+    X = places[np.arange(6000) % 3] + rng.normal(0, 0.05, (6000, 5))
+    for seed in range(2):
+        curator = behind_gate(X, epsilon=0.25, bounds=(-100, 100), seed=seed)
+        assert cost(X, 100 * KMeans(3).run(curator).centres) < 1.5 * cost(X, places)
+
+
+def test_cells_of_a_look_fill_the_domain_and_end_at_its_bounds(behind_gate):
+    curator = behind_gate(squares(), epsilon=1.0)
+    boxes = look(curator, RowCount(4000.0, 4000.0, 0.0), 4, Fraction(1)).boxes
+    assert boxes.lower.min() == -1.0
+    assert boxes.upper.max() == 1.0
+    assert boxes.widths.min() > 0
+    assert boxes.widths.prod(axis=1).sum() == pytest.approx(4.0)
 
 
 @pytest.mark.slow

@@ -82,9 +82,9 @@ def test_empty_space_is_charged_for_and_other_paths_are_free(behind_gate):
 
 def test_another_tree_is_charged_apart(behind_gate, blobs):
     curator = behind_gate(blobs)
-    for axes in ((0, 1), (1, 0), (0, 1)):
-        curator.parts(axes, nodes((0, 1)), [1], shares=[0.25])
-    assert curator._allowance.spent == Fraction(3, 4)
+    for axes, beyond, start in (((0, 1), 0, 0), ((1, 0), 0, 2), ((0, 1), 0, 0), ((0, 1), 6, 2)):
+        curator.parts(axes, nodes((start, 1)), [1], shares=[0.25], beyond=beyond)
+    assert curator._allowance.spent == 1
     assert check_charges(curator.transcript)
 
 
@@ -169,12 +169,20 @@ def tables(draw):
     )
 
 
+def test_a_tree_may_reach_below_the_bounds():
+    rows = np.array([[-1.0, -0.6, -0.4, 0.0, 0.1, 1.0]], dtype=np.float32)
+    for beyond, counts in ((0, [2, 1, 2, 1]), (64, [0, 0, 3, 3]), (32, [0, 2, 3, 1])):
+        # From -1, -3 and -2 to 1: quarters begin at -0.5, 0, 0.5; -2, -1, 0; and -1.25, -0.5, 0.25.
+        cells = NodeCells.of((0, 0), Nodes.whole(), np.array([2]), beyond)
+        assert cells.exact(Chunk(rows)).tolist() == counts
+
+
 @pytest.mark.slow
-@given(tables(), questions())
-def test_compiled_and_numpy_counts_are_those_of_the_boxes_and_a_row_is_in_one(chunk, asked):
+@given(tables(), questions(), st.sampled_from([0, 64]))
+def test_compiled_and_numpy_counts_are_those_of_the_boxes_and_a_row_is_in_one(chunk, asked, beyond):
     axes = (0, 1, 1, 0)
     starts, levels, deeper = (np.array(column) for column in zip(*asked[0], strict=True))
-    cells = NodeCells.of(axes, Nodes(starts, levels), deeper)
+    cells = NodeCells.of(axes, Nodes(starts, levels), deeper, beyond)
     fast = cells.exact(chunk)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(dispatch, "compiles", lambda: False)
@@ -182,7 +190,8 @@ def test_compiled_and_numpy_counts_are_those_of_the_boxes_and_a_row_is_in_one(ch
     assert fast.dtype == slow.dtype == np.int64
     assert np.array_equal(fast, slow)
     # The finest tree says where a row is; cells are ranges of its boxes.
-    leaf = Tree(axes, 2, np.arange(16), np.full(16, 4)).assign(chunk.columns, None)
+    moved = chunk.columns / 2 + np.float32(0.5) if beyond else chunk.columns  # exactly
+    leaf = Tree(axes, 2, np.arange(16), np.full(16, 4)).assign(moved, None)
     heavy = np.ones(chunk.n_rows, dtype=np.int64) if chunk.weights is None else chunk.weights
     expected = []
     for start, level, divided in asked[0]:
@@ -294,6 +303,14 @@ def test_a_bad_question_costs_nothing(behind_gate, how):
         curator.parts(AXES, asked, deeper, shares=shares)
     assert curator._allowance.spent == 0
     assert not curator.transcript.entries
+
+
+@pytest.mark.parametrize("beyond", [-1, 65])
+def test_a_tree_reaches_no_further_than_it_can(behind_gate, beyond):
+    curator = behind_gate(np.zeros((10, 1)))
+    with pytest.raises(InvalidInput, match="below the bounds"):
+        curator.parts(AXES, Nodes.whole(), [1], shares=[0.5], beyond=beyond)
+    assert curator._allowance.spent == 0
 
 
 def test_a_tree_has_at_most_62_levels_and_a_question_so_many_cells(behind_gate, blobs):

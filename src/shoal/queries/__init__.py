@@ -23,7 +23,7 @@ from shoal.queries.partitions.projections import Projected, Projection
 from shoal.queries.partitions.region import Inside, Region
 from shoal.queries.partitions.sides import Sides
 from shoal.queries.partitions.subcells import SubCells
-from shoal.queries.partitions.trees import Nodes, Tree
+from shoal.queries.partitions.trees import BEYOND, Nodes, Tree
 from shoal.queries.questions.answers import (
     Chosen,
     NoisyCounts,
@@ -43,6 +43,7 @@ from shoal.queries.statistics.relative import Relative, Shells
 from shoal.queries.statistics.second_moments import Outer, Squares
 
 __all__ = [
+    "BEYOND",
     "AsPublished",
     "Ball",
     "Box",

@@ -17,7 +17,7 @@ from shoal._typing import Array, Booleans, Integers
 from shoal.algorithms.shared.clustering import RowCount
 from shoal.algorithms.synopses.privtree import tree_axes
 from shoal.postprocess.mixture import NoisyBoxes
-from shoal.queries import Curator, Nodes, PartCounts
+from shoal.queries import BEYOND, Curator, Nodes, PartCounts
 
 # Up to this many columns boxes have parts of parts; in more, these would be empty.
 FEW_COLUMNS = 3
@@ -25,6 +25,10 @@ FEW_COLUMNS = 3
 # after it in more than three columns); levels of cells below a box.
 GRAIN, _CELLS_PER_GROUP, _LEAST_CELLS, _LEAST_CELLS_MORE, _MOST_CELL_LEVELS = 2.5, 96.0, 64.0, 16.0, 13
 
+# The tree reaches below the lower bounds by this many 64ths: bounds that are far too wide mostly have rows in
+# their middle, where halves would meet at every level, and 2^d boxes hold what one could. 0 is then at
+# 19 / 35 of every column, which is near no middle of any box that is much wider than the rows.
+_BEYOND = 6
 # Rows that are in a box which shows none, in standard deviations of its noise: the mean of what is above
 # nothing of a normal number. Many cells would hide a few rows from a sum over all of them.
 _HIDDEN_ROWS = 1 / math.sqrt(2 * math.pi)
@@ -135,9 +139,9 @@ class TreeRecord:
         for level, axis in enumerate(self.axes):
             halved[level + 1] = halved[level]
             halved[level + 1, axis] += 1
-        self.widths = 2.0 * scale * 0.5**halved
+        self.widths = (2.0 + 2.0 * _BEYOND / BEYOND) * scale * 0.5**halved
         self.width2 = (self.widths**2).sum(axis=1) / 12
-        self._scale = scale
+        self._scale, self._origin = scale, -(1.0 + 2.0 * _BEYOND / BEYOND) * scale
         variance = rows.sd**2 if rows.sd else 1e-6  # a public number is as good as exact
         self._counts, self._variances = [np.array([rows.estimate])], [np.array([variance])]
         self._parents, self._n = [np.zeros(1, np.int64)], 1
@@ -149,7 +153,7 @@ class TreeRecord:
 
     def corners(self, starts: Integers, levels: Integers) -> tuple[Array, Array]:
         """Return the corners of boxes, in the units of distance."""
-        lower = np.tile(-self._scale, (len(starts), 1)).astype(np.float64)
+        lower = np.tile(self._origin, (len(starts), 1)).astype(np.float64)
         for level, axis in enumerate(self.axes[: int(levels.max(initial=0))]):
             high = (levels > level) & ((starts >> (self.depth - 1 - level)) & 1 == 1)
             lower[high, axis] += self.widths[level + 1, axis]
@@ -191,7 +195,7 @@ class TreeRecord:
         self, curator: Curator, starts: Integers, levels: Integers, deeper: Integers, costs: Array
     ) -> PartCounts:
         """Count the cells below boxes."""
-        return curator.parts(self.axes, Nodes(starts, levels), deeper, shares=costs)
+        return curator.parts(self.axes, Nodes(starts, levels), deeper, shares=costs, beyond=_BEYOND)
 
     def add(self, counts: Array, variances: Array, parents: Integers) -> Integers:
         """Write down the parts of boxes, and return their numbers."""
@@ -239,8 +243,10 @@ class TreeRecord:
         )
         starts, levels = self.below(leaves.starts, leaves.levels, self._deeper)
         lower, upper = self.corners(starts, levels)
-        boxes = NoisyBoxes(lower, upper, counts, self._cell_variances)
-        return Look(boxes, levels, total, 0.0 if self._public else math.sqrt(variance), self)
+        within = ((upper > -self._scale) | (self._scale == 0)).all(axis=1)  # beyond the bounds no rows are
+        lower, upper = np.maximum(lower[within], -self._scale), upper[within]
+        boxes = NoisyBoxes(lower, upper, counts[within], self._cell_variances[within])
+        return Look(boxes, levels[within], total, 0.0 if self._public else math.sqrt(variance), self)
 
 
 def least_squares(

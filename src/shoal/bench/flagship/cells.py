@@ -29,7 +29,8 @@ from shoal.reporting.store import Record
 
 Boxed: TypeAlias = tuple[Array, dict[str, Any]]
 
-BOXES = ("tight", "x10", "x100", "latlon", "none")
+BOXES = ("tight", "x10", "x100", "middle", "latlon", "none")
+"""Bounds: the table's own, 10 and 100 times as wide with rows aside, 100 with rows in the middle, ..."""
 FLAGSHIP = "auto"
 # Every other algorithm of ours that promises something and finds means, at its defaults.
 OTHERS = tuple(
@@ -127,6 +128,8 @@ def boxed(name: str, box: str) -> Boxed:
         if not lookup(name).on_the_globe:
             raise InvalidInput(f"{name} has no columns of longitude and latitude")
         return _globe(name), {"bounds": (-1.0, 1.0)}
+    if box == "middle":
+        return rows, {"bounds": (-100.0, 100.0)}
     if box not in BOXES:
         raise InvalidInput(f"there is no box {box!r}; there are {', '.join(BOXES)}")
     return rows, {"bounds": loose_box(name, float(box[1:]), d)}

@@ -300,6 +300,7 @@ class Curator(ABC):
         deeper: npt.ArrayLike,
         *,
         shares: Sequence[Share] | npt.NDArray[np.float64],
+        beyond: int = 0,
     ) -> PartCounts:
         """Count the rows in cells below disjoint nodes of a tree, each node with a share of its own.
 
@@ -317,11 +318,14 @@ class Curator(ABC):
             How many levels below its node the cells of each lie: node i has 2**deeper[i] cells.
         shares : sequence of Fraction or float
             Share of the budget for each node; rounded down to eight significant bits.
+        beyond : int
+            By how many 64ths of every column's width the tree reaches below the lower bounds, where no rows
+            are: so its halves do not meet in the middle of the domain.
         """
         given = (np.asarray(values) for values in (nodes.starts, nodes.levels, deeper))
         starts, levels, more = (v.astype(np.int64) if v.dtype.kind in "iu" else v for v in given)
         steps = share_steps(shares, self._portion)
-        return self._ask(Parts(tuple(axes), Nodes(starts, levels), more, steps, self._view))
+        return self._ask(Parts(tuple(axes), Nodes(starts, levels), more, steps, self._view, beyond))
 
     def as_published(self, task: AsPublished | SeedsAsPublished) -> NotPrivate:
         """Run an algorithm as it was published, without privacy. Refused wherever a guarantee is asked for.

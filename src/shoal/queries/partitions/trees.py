@@ -23,6 +23,8 @@ _COLUMN_BITS = STEPS.bit_length()  # a column has 2^21 + 1 lattice values; the l
 _ROWS = 2**14
 MOST_CELLS = 2**24
 """Cells below nodes in one question: 128 MB per thread."""
+BEYOND = 64
+"""A tree may reach below the lower bounds by so many of these parts of every column's width."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,9 +174,10 @@ class NodeCells:
     shifts: Integers
     offsets: Integers
     n_cells: int
+    beyond: int = 0
 
     @classmethod
-    def of(cls, axes: tuple[int, ...], nodes: Nodes, deeper: Integers) -> NodeCells:
+    def of(cls, axes: tuple[int, ...], nodes: Nodes, deeper: Integers, beyond: int = 0) -> NodeCells:
         """Sort the nodes, and cut off the levels that no cell needs."""
         depth = int((nodes.levels + deeper).max())
         sizes = np.left_shift(np.int64(1), deeper)
@@ -183,14 +186,18 @@ class NodeCells:
         starts = nodes.starts[order] >> (len(axes) - depth)
         ends = starts + np.left_shift(np.int64(1), depth - nodes.levels[order])
         shifts = depth - nodes.levels[order] - deeper[order]
-        return cls(axes[:depth], starts, ends, shifts, offsets[order], int(sizes.sum()))
+        return cls(axes[:depth], starts, ends, shifts, offsets[order], int(sizes.sum()), beyond)
 
     def exact(self, chunk: Chunk) -> Integers:
         """Count the rows of a chunk, or sum their weights, in every cell: node by node, in their order."""
         exact = np.zeros(self.n_cells, dtype=np.int64)
         for start in range(0, chunk.n_rows, _ROWS):  # what is made on the way stays small
             block = slice(start, start + _ROWS)
-            keys = tree_keys(chunk.columns[:, block], self.axes, _COLUMN_BITS)
+            columns = chunk.columns[:, block]
+            if self.beyond:  # each row by itself alone; where exactly it is rounded to does not matter
+                kept = np.float32(BEYOND / (BEYOND + self.beyond))
+                columns = columns * kept + (np.float32(1) - kept)
+            keys = tree_keys(columns, self.axes, _COLUMN_BITS)
             weights = None if chunk.weights is None else chunk.weights[block]
             node_cells(keys, self.starts, self.ends, self.shifts, self.offsets, weights, exact)
         return exact

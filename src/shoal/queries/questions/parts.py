@@ -7,7 +7,7 @@ and charges by how much the dearest path has grown, whether or not rows are ther
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar, TypeAlias
@@ -17,11 +17,12 @@ import numpy as np
 from shoal._typing import Array, Integers
 from shoal.accounting import Charge, PathSums
 from shoal.domain import Chunk
+from shoal.domain.schema import ADDED
 from shoal.errors import InvalidBudget, InvalidInput
 from shoal.mechanisms import Entropy
 from shoal.queries.laws.noise import NoiseLaw
 from shoal.queries.laws.parts import PartsLaw
-from shoal.queries.partitions.trees import NodeCells, Nodes, check_axes
+from shoal.queries.partitions.trees import BEYOND, NodeCells, Nodes, check_axes
 from shoal.queries.questions.answers import PartCounts
 from shoal.queries.questions.base import Additive, Tally, Terms, close, shaped, whole
 
@@ -49,6 +50,8 @@ class Parts(Additive[PartsLaw, Array, PartCounts]):
         Of the budget, in steps of 2^-40; see :func:`share_steps`.
     view : int
         Which view of the rows is asked: questions of one view and one tree are charged together.
+    beyond : int
+        By how many 64ths of every column's width the tree reaches below the lower bounds: another tree.
     """
 
     axes: tuple[int, ...]
@@ -56,6 +59,7 @@ class Parts(Additive[PartsLaw, Array, PartCounts]):
     deeper: Integers
     shares: Integers
     view: int
+    beyond: int = field(default=0, metadata=ADDED)
 
     answers: ClassVar = PartCounts
 
@@ -70,12 +74,14 @@ class Parts(Additive[PartsLaw, Array, PartCounts]):
 
     @cached_property
     def _cells(self) -> NodeCells:
-        return NodeCells.of(self.axes, self.nodes, self.deeper)
+        return NodeCells.of(self.axes, self.nodes, self.deeper, self.beyond)
 
     def check(self, terms: Terms) -> None:
         """Refuse nodes that meet or are in no such tree, and shares that are none."""
         check_axes(self.axes, terms.n_columns)
         self.nodes.check(self.axes, self.deeper)
+        if not 0 <= self.beyond <= BEYOND:
+            raise InvalidInput(f"a tree reaches below the bounds by 0 to {BEYOND} parts; got {self.beyond}")
         if self.shares.shape != self.deeper.shape or self.shares.dtype != np.int64:
             raise InvalidInput(f"{len(self.nodes)} nodes need a share each; got {self.shares.shape}")
         if not 0 < self.shares.min() <= self.shares.max() <= _WHOLE:
@@ -98,8 +104,8 @@ class Parts(Additive[PartsLaw, Array, PartCounts]):
         return {**tally, self._key: self._with_this(self.law(terms), tally)}
 
     @property
-    def _key(self) -> tuple[str, tuple[int, ...], int]:
-        return ("parts", self.axes, self.view)
+    def _key(self) -> tuple[str, tuple[int, ...], int, int]:
+        return ("parts", self.axes, self.view, self.beyond)
 
     def _before(self, tally: Tally) -> PathSums:
         sums: PathSums = tally.get(self._key) or PathSums.nothing()
