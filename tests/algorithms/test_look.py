@@ -321,6 +321,28 @@ def test_far_boxes_hold_rows_that_stand_out_together(rows):
         assert (held > 15 * rows) if rows else (held < 1)
 
 
+def test_rows_of_a_wide_box_beside_a_group_lie_at_its_side():
+    # Two groups at the right of a fine grid, and a wide box beside it with a few rows and much noise: in its
+    # middle these would be worth a centre, and the groups would share the other one.
+    edges = np.linspace(-1, 0, 33)
+    lower = np.stack([grid.ravel() for grid in np.meshgrid(edges[:-1], edges[:-1], indexing="ij")], axis=1)
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X = np.repeat([[-0.02, -0.6], [-0.02, -0.45]], 600, axis=0) + rng.normal(0, 0.02, (1200, 2))
+        X[:, 0] = np.minimum(X[:, 0], -1e-6)
+        counts = np.histogram2d(*X.T, bins=[edges, edges])[0].ravel() + rng.laplace(0, 1, len(lower))
+        boxes = NoisyBoxes(
+            np.vstack([lower, [[0.0, -4.0]]]),
+            np.vstack([lower + 1 / 32, [[8.0, 4.0]]]),
+            np.append(counts, 9.0),
+            np.append(np.full(len(counts), 2.0), 162.0),
+        )
+        levels = np.append(np.full(len(counts), 10), 3)
+        shown = believed(Cells(boxes, levels, 1209.0, 5.0), 2, np.random.default_rng(0), 2)
+        assert 0 < shown.weights[shown.places[:, 0] > 0].sum() < 40
+        assert shown.kmeans(2, np.random.default_rng(0)).centres[:, 0].max() < 0
+
+
 def test_in_more_columns_a_speck_of_the_domain_is_reached_by_few_passes(behind_gate):
     # Four groups in a hundredth of every one of five columns: 33 halvings away, for 1,500 rows x epsilon.
     rng = np.random.default_rng(8)

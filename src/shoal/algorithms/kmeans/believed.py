@@ -19,7 +19,7 @@ from shoal._typing import Array, Booleans
 from shoal.algorithms.kmeans.tree_record import FEW_COLUMNS, Cells
 from shoal.postprocess.bells import WIDTHS, bell_sums, laplace_sum_limit
 from shoal.postprocess.choose_k import CostCurve, cost_curve
-from shoal.postprocess.mixture import Bells, Denoised, fit_bells
+from shoal.postprocess.mixture import Bells, Denoised, NoisyBoxes, fit_bells
 from shoal.postprocess.nearest import group_sums, nearest_centre
 from shoal.postprocess.unexplained import chance_of_the_middle, unexplained_rows
 from shoal.postprocess.weighted_kmeans import WeightedClustering, weighted_kmeans
@@ -147,7 +147,8 @@ def believed(seen: Cells, n_clusters: int, rng: np.random.Generator, at_least: i
     _, surely = fit_bells(boxes, replace(bells, rows=bells.rows * real), 0, narrowest, sure)
     trusted = np.where(sure, 1.0, surely.expected / np.maximum(denoised.expected, 1e-12))
     explained = denoised.counts * np.clip(trusted, 0.0, 1.0)
-    more = _unexplained(seen, explained, denoised.trust)
+    near = _near(boxes.middles, explained, explained > 0)
+    more = _unexplained(seen, explained, denoised.trust, near)
     weights = explained + more
     held = weights > 0
     if not held.any():
@@ -157,8 +158,9 @@ def believed(seen: Cells, n_clusters: int, rng: np.random.Generator, at_least: i
         inside = np.minimum(inside, (bells.spreads**2).max(axis=0))
     loose = (more / np.maximum(weights, 1e-12))[:, np.newaxis]
     trust = np.maximum(denoised.trust, more / np.maximum(boxes.counts, np.sqrt(boxes.variances)))
+    besides = np.where(near[:, np.newaxis], _near_side(boxes, denoised.places, explained), boxes.middles)
     found = Believed(
-        places=(denoised.places + loose * (boxes.middles - denoised.places))[held],
+        places=(denoised.places + loose * (besides - denoised.places))[held],
         weights=weights[held],
         variances=inside[held],
         noise=(boxes.variances * trust**2)[held],
@@ -187,14 +189,13 @@ def _or_in_the_middle(seen: Cells, found: Believed) -> Believed:
     )
 
 
-def _unexplained(seen: Cells, explained: Array, trust: Array) -> Array:
+def _unexplained(seen: Cells, explained: Array, trust: Array, near: Booleans) -> Array:
     """Return the rows that boxes should have besides explained ones: near these, and far ones all together.
 
     A far box must stand out alone to have any, as noise costs most there; or all of them must, together.
     """
     boxes, total = seen.boxes, max(seen.total, 1.0)
     rest, volumes = boxes.counts - explained, boxes.widths.prod(axis=1)
-    near = _near(boxes.middles, explained, explained > 0)
     rows = np.zeros(len(explained))
     if near.sum() > 1:
         missing = total - float(explained.sum())
@@ -212,10 +213,30 @@ def _near(middles: Array, weights: Array, some: Booleans) -> Booleans:
     """Return the boxes within the standard deviation of some that hold rows; all, if none does."""
     if not some.any():
         return np.ones(len(middles), bool)
-    held, places = weights[some], middles[some]
-    mean = (held[:, np.newaxis] * places).sum(axis=0) / held.sum()
-    spread = math.sqrt((held * ((places - mean) ** 2).sum(axis=1)).sum() / held.sum())
-    return np.asarray(cKDTree(places).query(middles)[0] <= _NEAR * spread)
+    distance = cKDTree(middles[some]).query(middles)[0]
+    return np.asarray(distance <= _NEAR * _spread(middles[some], weights[some]))
+
+
+def _near_side(boxes: NoisyBoxes, places: Array, weights: Array) -> Array:
+    """Return where rows lie that nothing explains: in the middle of a box, or at its side if that is far off.
+
+    What a wide box holds beside a group is most likely its edge. In its middle one row would cost as much as
+    two groups that have to share a centre.
+    """
+    middles, some = boxes.middles, weights > 0
+    if not some.any():
+        return middles
+    distance, which = cKDTree(places[some]).query(middles)
+    far = distance > _NEAR * _spread(places[some], weights[some])
+    reach = boxes.widths * (0.5 - _EDGE)
+    side = np.clip(places[some][which], middles - reach, middles + reach)
+    return np.asarray(np.where(far[:, np.newaxis], side, middles))
+
+
+def _spread(places: Array, weights: Array) -> float:
+    """Return the standard deviation of rows."""
+    mean = (weights[:, np.newaxis] * places).sum(axis=0) / weights.sum()
+    return math.sqrt((weights * ((places - mean) ** 2).sum(axis=1)).sum() / weights.sum())
 
 
 def as_counted(seen: Cells) -> Believed:

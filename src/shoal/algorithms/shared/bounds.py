@@ -38,7 +38,7 @@ _REACH, _WORTH, _NEAR = 1, 0.01, (2.5, 3.5)
 # Where nothing stands out, this many powers of two of both signs are looked at together, and what a power
 # away from 1 tells against them, in standard deviations of a bucket: a guess that is far too high costs by
 # its square. Of windows that stand out powers are kept above the last, in standard deviations.
-_GUESSED, _UNUSUAL, _SOME = 4, 1 / 4, 1.0
+_GUESSED, _UNUSUAL, _SOME = 4, 1 / 2, 1.0
 # Intervals per column and look, as many as noise allows, and looks, each within what the one before left: an
 # end is off by an interval. Measured by benchmarks/bounds.py.
 _FEWEST, _MOST = 32, 256
