@@ -17,7 +17,7 @@ from scipy.special import expit
 
 from shoal._typing import Array, Booleans
 from shoal.algorithms.kmeans.tree_record import FEW_COLUMNS, Cells
-from shoal.postprocess.bells import WIDTHS, bell_sums, laplace_sum_limit
+from shoal.postprocess.bells import WIDTHS, laplace_sum_limit
 from shoal.postprocess.choose_k import CostCurve, cost_curve
 from shoal.postprocess.mixture import Bells, Denoised, NoisyBoxes, fit_bells
 from shoal.postprocess.nearest import group_sums, nearest_centre
@@ -327,7 +327,7 @@ def _evident(seen: Cells, among: Booleans, limit: Callable[[Array], Array]) -> B
     found = among & (boxes.counts > limit(np.ones(len(among))) * np.sqrt(boxes.variances))
     for width in _widths(seen):
         rest = among & ~found
-        sums = bell_sums(boxes, seen.levels, width, rest)
+        sums = seen.sums(boxes.counts, width, rest)
         found = found | (rest & (sums.sds > 0) & (sums.values > limit(sums.boxes) * sums.sds))
     return np.asarray(found)
 
@@ -348,7 +348,7 @@ def _with_unexplained(
     """Add bells where counts stand out of what the others explain."""
     rest = replace(seen.boxes, counts=seen.boxes.counts - denoised.expected)
     middles, widths = rest.middles, rest.widths
-    all_sums = [bell_sums(rest, seen.levels, width) for width in _widths(seen)]
+    all_sums = [seen.sums(rest.counts, width) for width in _widths(seen)]
     above = np.array(
         [t.values / np.maximum(t.sds, 1e-12) - laplace_sum_limit(t.boxes, nats) for t in all_sums]
     )

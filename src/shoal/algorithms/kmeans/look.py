@@ -32,9 +32,9 @@ _LEAST_WORTH, _MOST_WORTH, _DEAR_STAKE, _LEAST_PROBE = 0.12, 0.35, 2.0, 5 / 12
 # level costs the same whether it comes alone or with others. A box that may hide rows is counted anew in 4,
 # for the last part of its path.
 _DEEPER, _DEEPER_MORE, _CROWDED, _VERIFY_DEEPER, _VERIFY = 4, 2, 0.2, 2, 0.3
-# A table is small with fewer rows x epsilon than the first: then 2 cells per column, and at least 16, are
-# counted for a part of the path, or at once for all of it below the last; in up to 6 columns, that is 64.
-_SMALL, _SMALL_COLUMNS, _FIRST, _TINY = 80.0, 6, 0.25, 32.0
+# Of a small table 2 cells per column, and at least 16, are counted for a part of the path, or at once for all
+# of it below so many rows x epsilon; in up to 6 columns, that is 64.
+_FIRST, _TINY = 0.25, 32.0
 # A box surely holds rows above this many standard deviations.
 _SURE = 3.0
 # At stake is what rows x width^2 of a box are of a group's: above the first a box is divided (the second in
@@ -79,7 +79,7 @@ def look(
         verified=np.zeros(1, bool),
         ids=np.zeros(1, np.int64),
     )
-    if record.told < _SMALL and record.n_columns <= _SMALL_COLUMNS:
+    if record.small:
         first = min(max(record.n_columns, _DEEPER), record.depth)
         if record.told >= _TINY:
             part = record.noise.share(_FIRST * record.noise.rate(left))

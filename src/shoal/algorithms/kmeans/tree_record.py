@@ -6,7 +6,7 @@ Least squares make all counts agree. "Rows x epsilon" is a number of rows over t
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy.typing as npt
 from shoal._typing import Array, Booleans, Integers
 from shoal.algorithms.shared.clustering import RowCount
 from shoal.algorithms.synopses.privtree import tree_axes
+from shoal.postprocess.bells import Sums, bell_sums
 from shoal.postprocess.mixture import NoisyBoxes
 from shoal.queries import BEYOND, Curator, Nodes, PartCounts
 
@@ -29,6 +30,8 @@ GRAIN, _CELLS_PER_GROUP, _LEAST_CELLS, _LEAST_CELLS_MORE, _MOST_CELL_LEVELS = 2.
 # their middle, where halves would meet at every level, and 2^d boxes hold what one could. 0 is then at
 # 19 / 35 of every column, which is near no middle of any box that is much wider than the rows.
 _BEYOND = 6
+# A table is small with fewer rows x epsilon than the first, in up to so many columns.
+SMALL, SMALL_COLUMNS = 80.0, 6
 # Rows that are in a box which shows none, in standard deviations of its noise: the mean of what is above
 # nothing of a normal number. Many cells would hide a few rows from a sum over all of them.
 _HIDDEN_ROWS = 1 / math.sqrt(2 * math.pi)
@@ -73,12 +76,20 @@ class Cells:
         How often each was halved: those of one level are alike.
     total, total_sd : float
         Rows of all, and the standard deviation of their noise.
+    whole : NoisyBoxes, optional
+        The same boxes as they were halved, where some end at the bounds: sums around boxes want these.
     """
 
     boxes: NoisyBoxes
     levels: Integers
     total: float
     total_sd: float
+    whole: NoisyBoxes | None = None
+
+    def sums(self, counts: Array, width: float, among: Booleans | None = None) -> Sums:
+        """Sum counts of the boxes around every one of them: distances are whole eighths of sides."""
+        whole = self.boxes if self.whole is None else self.whole
+        return bell_sums(replace(whole, counts=counts), self.levels, width, among)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +98,7 @@ class Look(Cells):
 
     Parameters
     ----------
-    boxes, levels, total, total_sd
+    boxes, levels, total, total_sd, whole
         As of :class:`Cells`.
     record : TreeRecord
         All that was counted, to count again.
@@ -97,7 +108,7 @@ class Look(Cells):
         What was left of its share of the budget, because cells had enough.
     """
 
-    record: TreeRecord
+    record: TreeRecord = field(kw_only=True)
     coarse: bool = False
     unspent: Fraction = Fraction(0)
 
@@ -135,13 +146,17 @@ class TreeRecord:
         self.noise = CountNoise.of(curator)
         # Rows x epsilon of the whole table.
         self.told = rows.estimate * float(self.noise.rate(np.array(float(share))))
+        # Of a small table each column is halved once, and rows around the middle fill all halves alike.
+        self.small = self.told < SMALL and self.n_columns <= SMALL_COLUMNS
+        self._beyond = 0 if self.small else _BEYOND
         halved = np.zeros((self.depth + 1, self.n_columns))
         for level, axis in enumerate(self.axes):
             halved[level + 1] = halved[level]
             halved[level + 1, axis] += 1
-        self.widths = (2.0 + 2.0 * _BEYOND / BEYOND) * scale * 0.5**halved
+        reach = 2.0 * self._beyond / BEYOND
+        self.widths = (2.0 + reach) * scale * 0.5**halved
         self.width2 = (self.widths**2).sum(axis=1) / 12
-        self._scale, self._origin = scale, -(1.0 + 2.0 * _BEYOND / BEYOND) * scale
+        self._scale, self._origin = scale, -(1.0 + reach) * scale
         variance = rows.sd**2 if rows.sd else 1e-6  # a public number is as good as exact
         self._counts, self._variances = [np.array([rows.estimate])], [np.array([variance])]
         self._parents, self._n = [np.zeros(1, np.int64)], 1
@@ -195,7 +210,7 @@ class TreeRecord:
         self, curator: Curator, starts: Integers, levels: Integers, deeper: Integers, costs: Array
     ) -> PartCounts:
         """Count the cells below boxes."""
-        return curator.parts(self.axes, Nodes(starts, levels), deeper, shares=costs, beyond=_BEYOND)
+        return curator.parts(self.axes, Nodes(starts, levels), deeper, shares=costs, beyond=self._beyond)
 
     def add(self, counts: Array, variances: Array, parents: Integers) -> Integers:
         """Write down the parts of boxes, and return their numbers."""
@@ -244,9 +259,10 @@ class TreeRecord:
         starts, levels = self.below(leaves.starts, leaves.levels, self._deeper)
         lower, upper = self.corners(starts, levels)
         within = ((upper > -self._scale) | (self._scale == 0)).all(axis=1)  # beyond the bounds no rows are
-        lower, upper = np.maximum(lower[within], -self._scale), upper[within]
-        boxes = NoisyBoxes(lower, upper, counts[within], self._cell_variances[within])
-        return Look(boxes, levels[within], total, 0.0 if self._public else math.sqrt(variance), self)
+        whole = NoisyBoxes(lower[within], upper[within], counts[within], self._cell_variances[within])
+        boxes = replace(whole, lower=np.maximum(whole.lower, -self._scale))
+        total_sd = 0.0 if self._public else math.sqrt(variance)
+        return Look(boxes, levels[within], total, total_sd, whole, record=self)
 
 
 def least_squares(
