@@ -158,7 +158,7 @@ def believed(seen: Cells, n_clusters: int, rng: np.random.Generator, at_least: i
         inside = np.minimum(inside, (bells.spreads**2).max(axis=0))
     loose = (more / np.maximum(weights, 1e-12))[:, np.newaxis]
     trust = np.maximum(denoised.trust, more / np.maximum(boxes.counts, np.sqrt(boxes.variances)))
-    besides = np.where(near[:, np.newaxis], _near_side(boxes, denoised.places, explained), boxes.middles)
+    besides = _besides(boxes, denoised.places, explained, near)
     found = Believed(
         places=(denoised.places + loose * (besides - denoised.places))[held],
         weights=weights[held],
@@ -217,20 +217,24 @@ def _near(middles: Array, weights: Array, some: Booleans) -> Booleans:
     return np.asarray(distance <= _NEAR * _spread(middles[some], weights[some]))
 
 
-def _near_side(boxes: NoisyBoxes, places: Array, weights: Array) -> Array:
-    """Return where rows lie that nothing explains: in the middle of a box, or at its side if that is far off.
+def _besides(boxes: NoisyBoxes, places: Array, weights: Array, near: Booleans) -> Array:
+    """Return where rows lie that nothing explains: in the middle of a box; beside a group, at its near side.
 
     What a wide box holds beside a group is most likely its edge. In its middle one row would cost as much as
     two groups that have to share a centre.
     """
-    middles, some = boxes.middles, weights > 0
-    if not some.any():
-        return middles
-    distance, which = cKDTree(places[some]).query(middles)
-    far = distance > _NEAR * _spread(places[some], weights[some])
-    reach = boxes.widths * (0.5 - _EDGE)
-    side = np.clip(places[some][which], middles - reach, middles + reach)
-    return np.asarray(np.where(far[:, np.newaxis], side, middles))
+    found, some = boxes.middles, weights > 0
+    if some.any():
+        distance, which = cKDTree(places[some]).query(found)
+        wide = near & (distance > _NEAR * _spread(places[some], weights[some]))
+        found[wide] = _towards(places[some][which[wide]], found[wide], boxes.widths[wide])
+    return found
+
+
+def _towards(places: Array, middles: Array, widths: Array) -> Array:
+    """Return the places in boxes, a little inside them, that are nearest to others."""
+    reach = widths * (0.5 - _EDGE)
+    return np.clip(places, middles - reach, middles + reach)
 
 
 def _spread(places: Array, weights: Array) -> float:
@@ -346,9 +350,9 @@ def _with_unexplained(
     seen: Cells, bells: Bells, denoised: Denoised, nats: float, most: int, narrowest: float
 ) -> Bells:
     """Add bells where counts stand out of what the others explain."""
-    rest = replace(seen.boxes, counts=seen.boxes.counts - denoised.expected)
-    middles, widths = rest.middles, rest.widths
-    all_sums = [seen.sums(rest.counts, width) for width in _widths(seen)]
+    middles, widths = seen.boxes.middles, seen.boxes.widths
+    rest = seen.boxes.counts - denoised.expected
+    all_sums = [seen.sums(rest, width) for width in _widths(seen)]
     above = np.array(
         [t.values / np.maximum(t.sds, 1e-12) - laplace_sum_limit(t.boxes, nats) for t in all_sums]
     )
@@ -383,6 +387,5 @@ def _drawn_near(seen: Cells, kept: Booleans) -> Array:
         distance, which = cKDTree(boxes.middles[fine] / side).query(boxes.middles[wide] / side)
         near = distance <= math.sqrt(d)
         moved, towards = wide[near], boxes.middles[fine[which[near]]]
-        reach = widths[moved] * (0.5 - _EDGE)
-        middles[moved] = np.clip(towards, boxes.middles[moved] - reach, boxes.middles[moved] + reach)
+        middles[moved] = _towards(towards, boxes.middles[moved], widths[moved])
     return middles

@@ -32,8 +32,8 @@ _LEAST_WORTH, _MOST_WORTH, _DEAR_STAKE, _LEAST_PROBE = 0.12, 0.35, 2.0, 5 / 12
 # level costs the same whether it comes alone or with others. A box that may hide rows is counted anew in 4,
 # for the last part of its path.
 _DEEPER, _DEEPER_MORE, _CROWDED, _VERIFY_DEEPER, _VERIFY = 4, 2, 0.2, 2, 0.3
-# Of a small table 2 cells per column, and at least 16, are counted for a part of the path, or at once for all
-# of it below so many rows x epsilon; in up to 6 columns, that is 64.
+# Of a small table 2 cells per column, and at least 16, are counted for the first part of the path, or at once
+# for all of it with fewer rows x epsilon than the second; in up to 6 columns, that is 64.
 _FIRST, _TINY = 0.25, 32.0
 # A box surely holds rows above this many standard deviations.
 _SURE = 3.0

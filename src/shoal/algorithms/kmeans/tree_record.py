@@ -30,8 +30,8 @@ GRAIN, _CELLS_PER_GROUP, _LEAST_CELLS, _LEAST_CELLS_MORE, _MOST_CELL_LEVELS = 2.
 # their middle, where halves would meet at every level, and 2^d boxes hold what one could. 0 is then at
 # 19 / 35 of every column, which is near no middle of any box that is much wider than the rows.
 _BEYOND = 6
-# A table is small with fewer rows x epsilon than the first, in up to so many columns.
-SMALL, SMALL_COLUMNS = 80.0, 6
+# A table is small with fewer rows x epsilon than the first, in no more columns than the second.
+_SMALL, _SMALL_COLUMNS = 80.0, 6
 # Rows that are in a box which shows none, in standard deviations of its noise: the mean of what is above
 # nothing of a normal number. Many cells would hide a few rows from a sum over all of them.
 _HIDDEN_ROWS = 1 / math.sqrt(2 * math.pi)
@@ -147,7 +147,7 @@ class TreeRecord:
         # Rows x epsilon of the whole table.
         self.told = rows.estimate * float(self.noise.rate(np.array(float(share))))
         # Of a small table each column is halved once, and rows around the middle fill all halves alike.
-        self.small = self.told < SMALL and self.n_columns <= SMALL_COLUMNS
+        self.small = self.told < _SMALL and self.n_columns <= _SMALL_COLUMNS
         self._beyond = 0 if self.small else _BEYOND
         halved = np.zeros((self.depth + 1, self.n_columns))
         for level, axis in enumerate(self.axes):

@@ -30,7 +30,7 @@ from shoal.reporting.store import Record
 Boxed: TypeAlias = tuple[Array, dict[str, Any]]
 
 BOXES = ("tight", "x10", "x100", "middle", "latlon", "none")
-"""Bounds: the table's own, 10 and 100 times as wide with rows aside, 100 with rows in the middle, ..."""
+"""The table's own bounds; 10 and 100 times as wide with rows aside; 100 with rows in the middle; others."""
 FLAGSHIP = "auto"
 # Every other algorithm of ours that promises something and finds means, at its defaults.
 OTHERS = tuple(
