@@ -16,7 +16,8 @@ from shoal.queries import Curator, NoisySums, Shells, Voronoi
 
 # Shares of the budget that are tried for the mean and for how far rows lie from it, half each: the least by
 # which a coordinate is known to this many half widths, and by which this many rows x epsilon tell the other.
-_SHARES, _KNOWN, _TELLING = (Fraction(1, 40), Fraction(1, 20), Fraction(1, 10)), 0.15, 20.0
+_SHARES = (Fraction(1, 160), Fraction(1, 80), Fraction(1, 40), Fraction(1, 20), Fraction(1, 10))
+_KNOWN, _TELLING = 0.15, 20.0
 BALL = 1.1
 """A ball of 4/5 of the rows has this many times the root of their mean squared distance: in many columns."""
 EVEN = 1 / math.sqrt(3)
@@ -116,7 +117,7 @@ def middle_share(noise: float, rows: float) -> Fraction:
     Examples
     --------
     >>> middle_share(0.0005, 10_000.0), middle_share(0.02, 10_000.0)
-    (Fraction(1, 40), Fraction(1, 10))
+    (Fraction(1, 80), Fraction(1, 10))
     """
     wanted = 2 * max(noise / _KNOWN, _TELLING / max(rows, 1e-9))
     return next((share for share in _SHARES if share >= wanted), _SHARES[-1])
