@@ -65,12 +65,31 @@ def test_no_path_spends_more_than_the_share_and_every_path_nearly_all(behind_gat
     seen = look(curator, rows, 4, SHARE)
     share = SHARE
     if again:
-        look_again(curator, seen, Fraction(1, 4))
+        look_again(curator, seen, Fraction(1, 4), rows.estimate, 4)
         share += Fraction(1, 4)
     spent = spent_on_paths(curator.transcript)
     assert spent.max() <= share
     # Every share is rounded down by less than 1/128; nothing else is left, in empty space either.
     assert spent.min() > float(share) * (1 - 1 / 128) * (1 - 1e-6)
+
+
+def test_cells_counted_again_are_parted_where_a_group_may_be_in_one(behind_gate):
+    X = squares(spread=0.003)  # nearly all rows of a group are in one cell
+    curator = behind_gate(X, epsilon=0.5, n_rows=len(X))
+    once = look(curator, RowCount(4000.0, 4000.0), 4, SHARE)
+    twice = look_again(curator, once, SHARE, 4000.0, 4)
+    again = curator.count_sd(share=SHARE) ** 2
+    full = once.boxes.counts > 0.25 * 4000 / 4
+    assert 3 < full.sum() < len(full) / 2
+    for lower, upper, before, parted in zip(
+        once.boxes.lower, once.boxes.upper, once.boxes.variances, full, strict=True
+    ):
+        parts = ((twice.boxes.lower >= lower) & (twice.boxes.upper <= upper)).all(axis=1)
+        left = twice.boxes.variances[parts]
+        assert (len(left) > 1) if parted else (len(left) == 1)
+        # The count before takes off the noise of a part what it tells of the sum of all parts.
+        told = again - again**2 / (len(left) * again + before)
+        assert left == pytest.approx(np.full(len(left), told), rel=0.03)  # shares are rounded
 
 
 def random_tree(rng):
@@ -293,6 +312,23 @@ def test_a_group_that_was_asked_for_needs_less_evidence_than_one_that_is_counted
         held[at_least] = shown.weights[(shown.places > 0.4).all(axis=1)].sum()
     assert held[1] < 1
     assert held[4] > 10
+
+
+@pytest.mark.parametrize(("at", "found"), [(20, True), (31, True), (12_000, False)])
+def test_a_few_rows_far_from_all_others_need_more_evidence_than_near_ones(at, found):
+    # Three groups on a grid of 32 x 32 boxes with noise of scale 1, and a box with 13 rows near them, or as
+    # far as noise may be high in bounds that are far too wide: k-means would give it one of their centres.
+    edges = np.linspace(-1, 1, 33)[:-1]
+    lower = np.stack([grid.ravel() for grid in np.meshgrid(edges, edges, indexing="ij")], axis=1)
+    counts = np.random.default_rng(4).laplace(0, 1, len(lower))
+    counts[[32 * 5 + 6, 32 * 9 + 4, 32 * 7 + 11]] += 400
+    counts = np.append(counts, 13.0)
+    lower = np.vstack([lower, [-1 + at / 16, 1.0]])
+    boxes = NoisyBoxes(lower, lower + 1 / 16, counts, np.full(len(counts), 2.0))
+    seen = Cells(boxes, np.full(len(counts), 10), 1213.0, 0.0)
+    shown = believed(seen, 4, np.random.default_rng(0), 4)
+    centres = shown.kmeans(4, np.random.default_rng(0)).centres
+    assert bool((centres[:, 1] > 0.9).any()) == found
 
 
 @pytest.mark.parametrize("rows", [0, 9])

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.spatial import cKDTree
-from scipy.special import expit
 
 from shoal._typing import Array, Booleans
+from shoal.algorithms.kmeans.chances import FALSE_ALARMS, chance_of_rows, nats_of_a_group
 from shoal.algorithms.kmeans.tree_record import FEW_COLUMNS, Cells
 from shoal.postprocess.bells import WIDTHS, laplace_sum_limit
 from shoal.postprocess.choose_k import CostCurve, cost_curve
@@ -24,13 +24,11 @@ from shoal.postprocess.nearest import group_sums, nearest_centre
 from shoal.postprocess.unexplained import chance_of_the_middle, unexplained_rows
 from shoal.postprocess.weighted_kmeans import WeightedClustering, weighted_kmeans
 
-# Boxes of noise taken for rows, expected over a whole look, where they would be far from all rows.
-_FALSE_ALARMS = 0.05
 # Near rows, within this many of their standard deviations, multiples of the universal threshold will do: the
 # largest with which boxes have this part of all rows. Where less than the last is sure, all boxes are near.
 _NEAR, _THRESHOLDS, _MASS, _ENOUGH = 1.0, (1.5, 1.0, 0.5, 0.25), 0.7, 0.2
 # Standard deviations of noise by which all far boxes together stand out.
-_TOGETHER = 3.0
+_TOGETHER = 4.0
 # A bell has to raise the likelihood by this part of the logarithm of the places that it could be at.
 _PAYS = 0.75
 # Steps and turns of the fit, and the least spread of a bell, in sides of the smallest believed box.
@@ -102,6 +100,13 @@ class Believed:
         common = sums.sum(axis=0) / max(float(mass.sum()), 1.0)
         return np.asarray(np.sqrt((sums + prior * common) / (mass + prior)))
 
+    def unsure(self, centres: Array) -> Array:
+        """Return the variance of where the middle of each centre's rows may be: anywhere in their boxes."""
+        groups = nearest_centre(self.places, centres)
+        mass = np.maximum(np.bincount(groups, self.weights, len(centres)), 1e-9)[:, np.newaxis]
+        squares = self.weights[:, np.newaxis] ** 2 * self.variances
+        return np.asarray(group_sums(groups, squares, len(centres)) / mass**2)
+
     def sizes(self, centres: Array) -> tuple[Array, Array]:
         """Return how many rows each centre has, and the variance of the noise of that."""
         groups = nearest_centre(self.places, centres)
@@ -131,10 +136,10 @@ def believed(seen: Cells, n_clusters: int, rng: np.random.Generator, at_least: i
     start = zoomed_kmeans(middles[kept], weights[kept], n_bells, rng)
     narrowest = _NARROWEST * float(boxes.widths[kept].min())
     bells = _bells_at(start.centres, middles[kept], boxes.widths[kept], weights[kept], narrowest)
-    nats = math.log(len(boxes.counts) * len(_widths(seen)) / _FALSE_ALARMS)
+    nats = math.log(len(boxes.counts) * len(_widths(seen)) / FALSE_ALARMS)
     # A group that is missed costs more than a bell that turns out to have no rows: its weight is its chance.
     # Where groups are to be counted, none is expected.
-    told = _expected(nats, n_clusters) if at_least >= n_clusters else nats
+    told = nats_of_a_group(nats, n_clusters) if at_least >= n_clusters else nats
     for turn in range(_TURNS):
         bells, denoised = fit_bells(boxes, bells, _STEPS, narrowest, sure)
         pays = denoised.gains > _PAYS * nats
@@ -143,7 +148,7 @@ def believed(seen: Cells, n_clusters: int, rng: np.random.Generator, at_least: i
         if turn < _TURNS - 1:
             bells = _with_unexplained(seen, bells, denoised, told, max(n_clusters, _ADDED), narrowest)
     bells, denoised = fit_bells(boxes, bells, _STEPS, narrowest, sure)
-    real = _chance_of_rows(denoised.gains, nats, n_clusters)
+    real = chance_of_rows(bells, denoised.gains, nats, n_clusters)
     _, surely = fit_bells(boxes, replace(bells, rows=bells.rows * real), 0, narrowest, sure)
     trusted = np.where(sure, 1.0, surely.expected / np.maximum(denoised.expected, 1e-12))
     explained = denoised.counts * np.clip(trusted, 0.0, 1.0)
@@ -176,7 +181,7 @@ def _or_in_the_middle(seen: Cells, found: Believed) -> Believed:
     touching = np.asarray(((boxes.lower <= 0) & (boxes.upper >= 0)).all(axis=1))
     volumes, total = boxes.widths.prod(axis=1), max(seen.total, 1.0)
     chance = chance_of_the_middle(boxes.counts, boxes.variances, volumes, touching, total, seen.total_sd)
-    if chance < _FALSE_ALARMS:
+    if chance < FALSE_ALARMS:
         return found
     noise = boxes.variances[touching].sum()
     return replace(
@@ -264,29 +269,6 @@ def _as_counted(seen: Cells, kept: Booleans, middles: Array) -> Believed:
     )
 
 
-def _chance_of_rows(gains: Array, nats: float, n_clusters: int) -> Array:
-    """Return the probability that a bell has rows, from its likelihood against that of noise at any place.
-
-    The likeliest bells, as many as there are groups, are expected somewhere; one more would be a false alarm.
-
-    Parameters
-    ----------
-    gains : ndarray
-        Of the log likelihood, by each bell.
-    nats : float
-        Logarithm of the places for each false alarm.
-    n_clusters : int
-        How many groups there are to be.
-    """
-    rank = np.argsort(np.argsort(-gains, kind="stable"))
-    return np.asarray(expit(gains - np.where(rank < n_clusters, _expected(nats, n_clusters), nats)))
-
-
-def _expected(nats: float, n_clusters: int) -> float:
-    """Return the logarithm of the places for each group: what a bell has to tell to be likelier than not."""
-    return math.log(max(math.exp(nats) * _FALSE_ALARMS / n_clusters, 1.0))
-
-
 def zoomed_kmeans(
     places: Array, weights: Array, n_clusters: int, rng: np.random.Generator
 ) -> WeightedClustering:
@@ -300,7 +282,7 @@ def zoomed_kmeans(
 def standing_out(seen: Cells) -> tuple[Booleans, Booleans]:
     """Return the boxes that stand out of the noise, far ones surely; and those that surely do alone."""
     boxes, n, total = seen.boxes, len(seen.boxes.counts), max(seen.total, 1.0)
-    nats = math.log(n * (1 + len(_widths(seen))) / _FALSE_ALARMS)
+    nats = math.log(n * (1 + len(_widths(seen))) / FALSE_ALARMS)
     everywhere = np.ones(n, bool)
     sure = _evident(seen, everywhere, lambda many: laplace_sum_limit(many, nats))
     alone = boxes.counts > laplace_sum_limit(np.ones(n), nats) * np.sqrt(boxes.variances)

@@ -100,6 +100,7 @@ def centre_round(
     n_rows: float,
     share: Fraction,
     counted: tuple[Array, Array] | None = None,
+    unsure: Array | None = None,
 ) -> RoundResult:
     """Move centres to the noisy means of their rows.
 
@@ -117,6 +118,9 @@ def centre_round(
         Share of the budget.
     counted : (ndarray, ndarray), optional
         Rows of every centre that were counted before, and the variances of their noise.
+    unsure : ndarray of shape (k, d), optional
+        Variance of where the middle of each centre's rows may be, but for a common factor; if not given, all
+        may be off by as much, in radii.
     """
     asked = _ask(curator, centres, spreads, n_rows, share)
     answer = asked.answer
@@ -126,7 +130,7 @@ def centre_round(
     least = smallest_count(sd)
     known, rows = (counts >= least)[:, np.newaxis], np.maximum(counts, least)[:, np.newaxis]
     steps = answer.sums / rows
-    trust = _trust(steps, (answer.sum_sd / rows) ** 2)
+    trust = _trust(steps, (answer.sum_sd / rows) ** 2, None if unsure is None else unsure / asked.radii**2)
     return asked.result(np.where(known, steps * trust, 0.0), steps, trust, known, rows)
 
 
@@ -278,9 +282,13 @@ def counted_twice(counts: Array, count_sd: float, before: Array, variance: Array
     return (counts * variance + before * again) / (variance + again), variance * again / (variance + again)
 
 
-def _trust(steps: Array, noise: Array) -> Array:
-    """Return by how much steps are shrunk: their squares are signal and noise, and signal is what counts."""
-    signal = likeliest_signal(steps, noise)
+def _trust(steps: Array, noise: Array, unsure: Array | None = None) -> Array:
+    """Return by how much steps are shrunk: their squares are signal and noise, and signal is what counts.
+
+    Signal is taken to be alike for all; or as large as places were unsure, but for a common factor.
+    """
+    alike = np.ones_like(steps) if unsure is None else unsure / max(float(unsure.mean()), 1e-300)
+    signal = likeliest_signal(steps, noise, alike) * alike
     return np.asarray(signal / (signal + noise))
 
 
@@ -302,7 +310,7 @@ def common_step(answer: NoisySums, radii: Array, n_rows: float) -> Array:
     return np.asarray(step * shrink(step, noise))
 
 
-def likeliest_signal(steps: Array, noise: Array) -> float:
+def likeliest_signal(steps: Array, noise: Array, alike: Array | float = 1.0) -> float:
     """Return the variance of signal that makes steps with this variance of noise likeliest.
 
     A mean of squares less a mean of noise would be drowned by the noise of one small cluster.
@@ -313,6 +321,8 @@ def likeliest_signal(steps: Array, noise: Array) -> float:
         In radii.
     noise : ndarray of shape (k, 1)
         Variance of the noise of a cluster's steps.
+    alike : ndarray of shape (k, d)
+        Variances of the signal of each step, but for a common factor: that is returned.
 
     Examples
     --------
@@ -320,7 +330,7 @@ def likeliest_signal(steps: Array, noise: Array) -> float:
     >>> likeliest_signal(steps, np.array([[0.01], [0.01], [81.0]])) > 0.1
     True
     """
-    total = _SIGNALS[:, np.newaxis, np.newaxis] + noise
+    total = _SIGNALS[:, np.newaxis, np.newaxis] * alike + noise
     fit = (np.log(total) + steps**2 / total).sum(axis=(1, 2))
     return float(_SIGNALS[np.argmin(fit)])
 

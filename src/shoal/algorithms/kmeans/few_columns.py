@@ -114,7 +114,7 @@ def find(
     smallest = float(np.sort(sizes)[: max(1, k // 8)].mean()) * rate * float(1 - left / rest)
     clear = math.inf if k == 1 else clearness(shown.places, shown.variances, shown.weights, centres)
     if smallest < _FOUND or (clear < _MISSED and per_group < _ENOUGH):
-        seen = look_again(curator, seen, left)
+        seen = look_again(curator, seen, left, rows.estimate, groups)
         shown = _believed(seen, groups, rng, n_clusters or 1)
         result = from_look(shown, shown.kmeans(k, rng).centres, scale)
         why = f"{about}, {smallest:.0f} in the smallest: cells were counted twice"
@@ -180,6 +180,7 @@ def _round(curator: Curator, shown: Believed, centres: Array, rows: RowCount, sh
         rows.estimate,
         share,
         counted=shown.sizes(centres),
+        unsure=shown.unsure(centres) / scale**2,
     )
     stays = ~np.isfinite(result.centre_variance)
     return replace(

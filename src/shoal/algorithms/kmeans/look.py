@@ -107,9 +107,9 @@ def look(
     return replace(record.look(), unspent=unspent)
 
 
-def look_again(curator: Curator, seen: Look, share: Fraction) -> Look:
-    """Count the same cells once more, and return what both looks say together."""
-    seen.record.count_cells_again(curator, share)
+def look_again(curator: Curator, seen: Look, share: Fraction, n_rows: float, n_clusters: int) -> Look:
+    """Count the cells once more, in parts where a group may be in one, and return what both looks say."""
+    seen.record.count_cells_again(curator, share, n_rows, n_clusters)
     return seen.record.look()
 
 

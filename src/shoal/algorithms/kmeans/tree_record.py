@@ -30,6 +30,8 @@ GRAIN, _CELLS_PER_GROUP, _LEAST_CELLS, _LEAST_CELLS_MORE, _MOST_CELL_LEVELS = 2.
 # their middle, where halves would meet at every level, and 2^d boxes hold what one could. 0 is then at
 # 19 / 35 of every column, which is near no middle of any box that is much wider than the rows.
 _BEYOND = 6
+# A cell that is counted again is counted in parts where it has this part of an even group's rows.
+_PARTED = 0.25
 # A table is small with fewer rows x epsilon than the first, in no more columns than the second.
 _SMALL, _SMALL_COLUMNS = 80.0, 6
 # Rows that are in a box which shows none, in standard deviations of its noise: the mean of what is above
@@ -165,6 +167,7 @@ class TreeRecord:
         self._deeper: Integers = np.zeros(0, np.int64)
         self._cells: Array = np.zeros(0)
         self._cell_variances: Array = np.zeros(0)
+        self._noise: Array = np.zeros(0)  # that is left in counts of cells
 
     def corners(self, starts: Integers, levels: Integers) -> tuple[Array, Array]:
         """Return the corners of boxes, in the units of distance."""
@@ -234,32 +237,69 @@ class TreeRecord:
         answer = self.ask(curator, leaves.starts, leaves.levels, self._deeper, leaves.left)
         self._cells = answer.counts
         self._cell_variances = np.repeat(np.asarray(answer.sd) ** 2, np.left_shift(1, self._deeper))
+        self._noise = self._cell_variances
 
-    def count_cells_again(self, curator: Curator, share: Fraction) -> None:
-        """Count the same cells for one more share; both counts weigh by their noise."""
-        assert self._leaves is not None
-        leaves = self._leaves
-        costs = np.full(len(leaves.starts), float(share) * (1 - 2**-30))
-        answer = self.ask(curator, leaves.starts, leaves.levels, self._deeper, costs)
-        variance = np.repeat(np.asarray(answer.sd) ** 2, np.left_shift(1, self._deeper))
-        weight = self._cell_variances / (self._cell_variances + variance)
-        self._cells = (1 - weight) * self._cells + weight * answer.counts
-        self._cell_variances = self._cell_variances * variance / (self._cell_variances + variance)
+    def count_cells_again(self, curator: Curator, share: Fraction, n_rows: float, n_clusters: int) -> None:
+        """Count the cells once more, in parts where a group may be in one.
 
-    def look(self) -> Look:
-        """Make all counts agree, and return the cells."""
+        Cells are as fine as rows that lie evenly in the box above could tell; where they do not, one may hold
+        all of a group. A cell of fewer rows is counted whole: its parts could not be told from noise.
+
+        Parameters
+        ----------
+        curator : Curator
+            Answers with noise.
+        share : Fraction
+            Share of the budget, on every path.
+        n_rows : float
+            All rows.
+        n_clusters : int
+            How many groups cells should tell apart.
+        """
         assert self._leaves is not None
-        leaves = self._leaves
-        of = np.repeat(leaves.ids, np.left_shift(1, self._deeper))
-        counts, total, variance = least_squares(
+        leaves, (counts, *_) = self._leaves, self.agreeing()
+        starts, levels = self.below(leaves.starts, leaves.levels, self._deeper)
+        cells = Frontier(
+            starts=starts,
+            levels=levels,
+            rows=np.maximum(counts, 0.0),
+            sd=np.sqrt(self._cell_variances),
+            left=np.full(len(starts), float(share) * (1 - 2**-30)),
+            worth=np.zeros(len(starts)),
+            verified=np.zeros(len(starts), bool),
+            ids=self.add(self._cells, self._cell_variances, self._parents_of_cells),
+        )
+        full = cells.rows > _PARTED * n_rows / n_clusters
+        before = self._cell_variances
+        self.count_cells(curator, cells, np.where(full, self.cell_levels(cells, n_rows, n_clusters), 0))
+        parts = np.left_shift(1, self._deeper)
+        # What the cell was counted before takes off the noise of a part.
+        noise, before, parts = self._cell_variances, np.repeat(before, parts), np.repeat(parts, parts)
+        self._noise = noise - noise**2 / (parts * noise + before)
+
+    def agreeing(self) -> tuple[Array, float, float]:
+        """Make all counts agree: return those of the cells, the total, and its variance."""
+        assert self._leaves is not None
+        return least_squares(
             [*self._counts, self._cells],
             [*self._variances, self._cell_variances],
-            [*self._parents, of],
+            [*self._parents, self._parents_of_cells],
         )
+
+    @property
+    def _parents_of_cells(self) -> Integers:
+        assert self._leaves is not None
+        return np.repeat(self._leaves.ids, np.left_shift(1, self._deeper))
+
+    def look(self) -> Look:
+        """Return the cells, with counts that agree."""
+        assert self._leaves is not None
+        leaves = self._leaves
+        counts, total, variance = self.agreeing()
         starts, levels = self.below(leaves.starts, leaves.levels, self._deeper)
         lower, upper = self.corners(starts, levels)
         within = ((upper > -self._scale) | (self._scale == 0)).all(axis=1)  # beyond the bounds no rows are
-        whole = NoisyBoxes(lower[within], upper[within], counts[within], self._cell_variances[within])
+        whole = NoisyBoxes(lower[within], upper[within], counts[within], self._noise[within])
         boxes = replace(whole, lower=np.maximum(whole.lower, -self._scale))
         total_sd = 0.0 if self._public else math.sqrt(variance)
         return Look(boxes, levels[within], total, total_sd, whole, record=self)
