@@ -183,11 +183,12 @@ def _or_in_the_middle(seen: Cells, found: Believed) -> Believed:
     chance = chance_of_the_middle(boxes.counts, boxes.variances, volumes, touching, total, seen.total_sd)
     if chance < FALSE_ALARMS:
         return found
-    noise = boxes.variances[touching].sum()
+    # If all rows lie there, these boxes alone say how many, and the others' noise has no say.
+    rows, noise = max(float(boxes.counts[touching].sum()), 1.0), boxes.variances[touching].sum()
     return replace(
         found,
         places=np.vstack([found.places, np.zeros((1, boxes.lower.shape[1]))]),
-        weights=np.append((1 - chance) * found.weights, chance * total),
+        weights=np.append((1 - chance) * found.weights, chance * rows),
         variances=np.vstack([found.variances, (boxes.widths[touching] ** 2 / 12).mean(axis=0)]),
         noise=np.append((1 - chance) ** 2 * found.noise, chance**2 * noise),
         counted=np.append(found.counted, noise),
