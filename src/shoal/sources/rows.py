@@ -28,7 +28,7 @@ J = TypeVar("J")
 # Rows: 256 kilobytes per column, enough that a chunk costs little more than its rows.
 CHUNK_ROWS = 65_536
 # Wide tables are cut finer, so that a chunk stays a few megabytes.
-_CHUNK_CELLS = 2**20
+_CHUNK_CELLS = 2**19
 
 
 class OpenTable(ABC):
