@@ -65,11 +65,13 @@ def tight(n: int, d: int, k: int, seed: int) -> np.ndarray:
     return np.clip(centres[rng.integers(k, size=n)] + rng.normal(0, spread, (n, d)), -1, 1)
 
 
-def table(family: str, number: int, columns: tuple[int, int]) -> tuple[np.ndarray, int, str]:
+def table(
+    family: str, number: int, columns: tuple[int, int], groups: int | None
+) -> tuple[np.ndarray, int, str]:
     """Make the table of a number: its size follows from it."""
     rng = np.random.default_rng(seed_of("routes", family, number))
     d, k = int(rng.integers(columns[0], columns[1] + 1)), int(rng.integers(4, 13))
-    n = int(1000 * 2 ** rng.uniform(0, 4.5))
+    n, k = int(1000 * 2 ** rng.uniform(0, 4.5)), groups or k
     if family == "low_rank":
         rows = low_rank(n, d, k, int(rng.integers(2**31)))
     elif family == "tight":
@@ -105,8 +107,8 @@ def ratio(rows: np.ndarray, k: int, best: float, epsilon: float, delta: float, s
 def cells(job: tuple) -> tuple[str, list[tuple[float, float, list[float]]]]:
     """Fit one table at every noise, every way."""
     warnings.simplefilter("ignore")
-    family, number, columns, routes, noises, seeds, delta, rates = job
-    rows, k, name = table(family, number, columns)
+    family, number, columns, groups, routes, noises, seeds, delta, rates = job
+    rows, k, name = table(family, number, columns, groups)
     best = nicv(rows, Plain(k, n_init=5, random_state=0).fit(rows).cluster_centers_)
     seen: list[float] = []
     forced("one mean", seen)
@@ -128,7 +130,7 @@ def jobs(given: argparse.Namespace, routes: list[str]) -> Iterator[tuple]:
     for i in range(given.tables):
         number = given.first + i // len(FAMILIES)
         family, columns = FAMILIES[i % len(FAMILIES)], (int(low), int(high))
-        yield family, number, columns, routes, noises, given.seeds, given.delta, given.rates
+        yield family, number, columns, given.groups, routes, noises, given.seeds, given.delta, given.rates
 
 
 def main(given: argparse.Namespace) -> None:
@@ -156,6 +158,7 @@ if __name__ == "__main__":
     parser.add_argument("noises")
     parser.add_argument("--rates", action="store_true", help="give rows x epsilon a column for noises")
     parser.add_argument("--columns", default="13-60")
+    parser.add_argument("--groups", type=int, help="in every table; 4 to 12 if not given")
     parser.add_argument("--tables", type=int, default=16)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--first", type=int, default=0)

@@ -169,6 +169,16 @@ def test_the_route_depends_on_public_values_only(behind_gate):
     assert len(routes) == 1
 
 
+@pytest.mark.parametrize(("k", "way"), [(10, "directions"), (24, "tree")])
+def test_many_groups_are_told_by_boxes_up_to_more_noise(behind_gate, k, way):
+    # As noisy for the radius of a centre in both: 6.5 %.
+    n, d = 20_000, 15
+    noise = k * np.sqrt((d + 2) * (d + 3) / 3) / n
+    curator = behind_gate(np.zeros((n, d)), epsilon=float(noise / 0.065), n_rows=n)
+    route, _ = KMeansAlgorithm(k).route(curator, RowCount(float(n), float(n)), Fraction(1))
+    assert route == way
+
+
 def test_a_pure_budget_is_used_where_it_is_better():
     X, _ = groups(2000, 3, 2)
     model = KMeans(2, epsilon=1.0, delta=1e-6, bounds=(-1, 1), n_starts=2).fit(X)

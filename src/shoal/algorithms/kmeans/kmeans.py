@@ -7,6 +7,7 @@ decided, and why, is on the certificate. Proof: docs/proofs/kmeans.md; pictures:
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, Literal, TypeAlias
@@ -50,8 +51,9 @@ _ONE_MEAN, _AIMED = 0.08, 0.035
 # last.
 _LAST, _AROUND, _AROUND_MORE, _STAY, _LOST = Fraction(3, 5), 0.22, 0.37, 0.67, 0.32
 # Noise of a centre, in radii, above which boxes that are cut in a few columns each tell less than directions
-# that are found.
-_BLURRED = 0.05
+# that are found. Four directions tell about the second apart; with more groups boxes tell more up to that
+# noise times the root of how many times as many there are.
+_BLURRED, _ALONG = 0.05, 10
 # A tree is grown in up to this many columns: in more it would never halve most of them, and some in vain.
 # There rounds pay after directions, below this noise of a centre.
 _TREE_COLUMNS, _ROUNDS_PAY = 100, 0.03
@@ -156,7 +158,8 @@ class KMeans:
             return "around", hardly
         if d <= _HALVED_COLUMNS:
             return ("one mean", nothing) if few else ("tree", f"{about}: {too_many}")
-        if blur > (_BLURRED if d <= _TREE_COLUMNS else _ROUNDS_PAY):
+        blurred = _BLURRED * math.sqrt(max(k / _ALONG, 1.0))
+        if blur > (blurred if d <= _TREE_COLUMNS else _ROUNDS_PAY):
             if not affordable_cells(curator, k, rows, rest):
                 return ("around", hardly) if self._may_spread else ("one mean", nothing)
             return "directions", f"{about}: too few rows for boxes in that many columns"
