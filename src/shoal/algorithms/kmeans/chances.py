@@ -48,9 +48,10 @@ def chance_of_rows(bells: Bells, gains: Array, nats: float, n_clusters: int) -> 
     array([1., 1., 0.])
     """
     rank = np.argsort(np.argsort(-gains, kind="stable"))
-    far = remoteness(bells, gains)
-    told = gains - np.where(far > 0, far + _FITTED, 0.0)
-    chance = expit(told - np.where(rank < n_clusters, nats_of_a_group(nats, n_clusters), nats))
+    far, group = remoteness(bells, gains), nats_of_a_group(nats, n_clusters)
+    wanted = np.where(rank < n_clusters, group, nats)
+    wanted = np.where(far > 0, np.maximum(wanted, group + far + _FITTED), wanted)
+    chance = expit(gains - wanted)
     return np.where((far > 0) & (chance < _WAGER), 0.0, chance)
 
 
