@@ -270,7 +270,7 @@ def test_a_small_far_group_is_found(behind_gate):
 
 @pytest.mark.slow
 def test_noise_far_from_all_rows_is_seldom_sure(behind_gate):
-    # _FALSE_ALARMS = 0.05 of a box over a whole look: of 20 looks one is expected, and 5 in one of 270 such.
+    # _SURE_ALARMS = 0.001 of a box over a whole look: of 20 looks in one of 5,000 such there are two.
     X = 0.002 * squares(2000) + 0.5
     alarms = 0
     for seed in range(20):
@@ -279,7 +279,7 @@ def test_noise_far_from_all_rows_is_seldom_sure(behind_gate):
         _, alone = standing_out(seen)
         far = (np.abs(np.clip(0.5, seen.boxes.lower, seen.boxes.upper) - 0.5) > 0.01).any(axis=1)
         alarms += int((alone & far).sum())
-    assert alarms <= 4
+    assert alarms <= 1
 
 
 def test_what_is_believed_has_no_negative_weight_and_all_rows(behind_gate):

@@ -24,6 +24,9 @@ from shoal.postprocess.nearest import group_sums, nearest_centre
 from shoal.postprocess.unexplained import chance_of_the_middle, unexplained_rows
 from shoal.postprocess.weighted_kmeans import WeightedClustering, weighted_kmeans
 
+# Boxes of noise taken for rows, expected over a whole look, where they would be far from all rows; those that
+# are believed whatever bells say; and by how much a bell must be likelier than noise to be tried.
+_FAR_ALARMS, _SURE_ALARMS, _LIKELIER = 0.01, 0.001, 5.0
 # Near rows, within this many of their standard deviations, multiples of the universal threshold will do: the
 # largest with which boxes have this part of all rows. Where less than the last is sure, all boxes are near.
 _NEAR, _THRESHOLDS, _MASS, _ENOUGH = 1.0, (1.5, 1.0, 0.5, 0.25), 0.7, 0.2
@@ -140,6 +143,7 @@ def believed(seen: Cells, n_clusters: int, rng: np.random.Generator, at_least: i
     # A group that is missed costs more than a bell that turns out to have no rows: its weight is its chance.
     # Where groups are to be counted, none is expected.
     told = nats_of_a_group(nats, n_clusters) if at_least >= n_clusters else nats
+    told += math.log(_LIKELIER)
     for turn in range(_TURNS):
         bells, denoised = fit_bells(boxes, bells, _STEPS, narrowest, sure)
         pays = denoised.gains > _PAYS * nats
@@ -283,10 +287,10 @@ def zoomed_kmeans(
 def standing_out(seen: Cells) -> tuple[Booleans, Booleans]:
     """Return the boxes that stand out of the noise, far ones surely; and those that surely do alone."""
     boxes, n, total = seen.boxes, len(seen.boxes.counts), max(seen.total, 1.0)
-    nats = math.log(n * (1 + len(_widths(seen))) / FALSE_ALARMS)
-    everywhere = np.ones(n, bool)
-    sure = _evident(seen, everywhere, lambda many: laplace_sum_limit(many, nats))
-    alone = boxes.counts > laplace_sum_limit(np.ones(n), nats) * np.sqrt(boxes.variances)
+    looks, everywhere = n * (1 + len(_widths(seen))), np.ones(n, bool)
+    sure = _evident(seen, everywhere, lambda many: laplace_sum_limit(many, math.log(looks / _FAR_ALARMS)))
+    limit = laplace_sum_limit(np.ones(n), math.log(looks / _SURE_ALARMS))
+    alone = boxes.counts > limit * np.sqrt(boxes.variances)
     near = everywhere
     if boxes.counts[sure].sum() >= _ENOUGH * total:
         near = _near(boxes.middles, np.maximum(boxes.counts, 0.0), sure)

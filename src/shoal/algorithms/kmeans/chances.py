@@ -15,7 +15,7 @@ from shoal._typing import Array
 from shoal.postprocess.mixture import Bells
 
 FALSE_ALARMS = 0.05
-"""Boxes of noise taken for rows, expected over a whole look, where they would be far from all rows."""
+"""Bells of noise, expected over a whole look, beside as many as there are groups."""
 # Nats that a far bell tells for having been fitted to noise: one for its rows, one for its width.
 _FITTED = 2.0
 # A far bell is left out if it is unlikelier than that. To take noise for a group costs a group that shares

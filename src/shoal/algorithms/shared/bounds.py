@@ -25,10 +25,10 @@ from shoal.queries import Curator, Marginal
 SHARE_FOR_BOUNDS = Fraction(1, 10)
 # Columns whose magnitude noise still hides are counted again and again, up to this part of the budget.
 MOST_FOR_BOUNDS = Fraction(3, 10)
-# Empty buckets taken for full, over all buckets of all columns: bounds are too wide in one fit of 200. A
+# Empty buckets taken for full, over all buckets of all columns: bounds are too wide in one fit of 2,000. A
 # power of two has its part of these by how usual it is: e times less for every so many powers away from 1, by
 # which 2 % of all columns are beyond a thousand million, or below its inverse.
-_FALSE_ALARMS, _USUAL = 0.005, 8.0
+_FALSE_ALARMS, _USUAL = 0.0005, 8.0
 # Buckets that are looked at together: a column seldom fills one power of two alone.
 _TOGETHER = (1, 2, 4)
 # Beside what surely holds rows a bucket is believed for a hundredth of the rows, but for no less than 2.5
