@@ -421,6 +421,15 @@ def test_a_false_centre_does_not_take_the_place_of_a_group():
     assert np.abs(centres - [0.9, 0.9]).max(axis=1).min() > 0.3
 
 
+def test_a_group_none_of_whose_parts_stands_out_is_kept_by_the_merge():
+    # As in ten columns: two halves of a group that differ little, and three parts of one with 1.8, 1.8 and
+    # 1.2 standard deviations.
+    groups = np.array([[-0.5, -0.5], [-0.45, -0.45], [0.0, 0.5], [0.6, -0.6], [0.6, -0.5], [0.5, -0.6]])
+    found = followed(groups, np.array([620.0, 500.0, 1000.0, 310.0, 310.0, 210.0]), count_sd=173.0)
+    centres = merge_to_k(found, 3, 2950.0, np.ones(2), np.random.default_rng(0))
+    assert np.abs(centres - [0.57, -0.57]).max(axis=1).min() < 0.1
+
+
 def test_noise_that_sets_halves_of_a_group_apart_is_taken_off():
     places = np.array([[-0.3, 0.3], [0.3, -0.3], [0.65, 0.65], [0.85, 0.85]])
     found = followed(places, np.array([200.0, 200.0, 900.0, 900.0]), count_sd=10.0)

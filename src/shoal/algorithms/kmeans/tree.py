@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
+from scipy.special import expit
 
 from shoal._typing import Array, Integers
 from shoal.algorithms.kmeans.boxes import Boxes, tree_points
@@ -38,8 +39,9 @@ _OVER = ((3, 0.25), (6, 0.08))
 # Where the noise of a centre's boxes is below this part of its rows, boxes that are moved along with it tell
 # more than the centre by itself: not where boxes are coarse.
 _CLEAR = 0.07
-# Standard deviations by which the size of a centre stands out before the merge; and while rows are missing.
-_REAL, _PERHAPS, _MOST_ROWS = 3.0, 2.0, 0.9
+# Standard deviations by which the size of a centre stands out before the merge, and while rows are missing:
+# all are tried, and that is taken which is expected to cost least.
+_REAL, _MOST_ROWS = ((3.0, 2.0), (2.0, 1.0), (1.0, 0.5), (0.5, 0.25)), 0.9
 
 
 @dataclass(frozen=True)
@@ -140,8 +142,9 @@ def merge_to_k(
 ) -> Array:
     """Merge centres until k are left.
 
-    Two ways are tried, k-means and joining what is nearest, and the one is taken that seems to cost less once
-    the part of it that is noise is taken off: noise sets the halves of a group apart.
+    A centre that is noise would take the place of a group; one that is left out because its rows are few may
+    be all that is known of a group. So centres that stand out by more and by less are merged in turn, and
+    what costs least is taken, where every centre has the rows that are expected of it.
 
     Parameters
     ----------
@@ -159,8 +162,46 @@ def merge_to_k(
     if len(found.centres) == n_clusters:
         return found.centres
     order = np.argsort(-found.counts, kind="stable")
-    real = order[: max(n_clusters, n_real(found.counts[order], found.count_sd, rows))]
-    centres, sizes, noise = (
+    sizes = found.counts[order]
+    many = {max(n_clusters, n_real(sizes, found.count_sd, rows, by)): None for by in _REAL}
+    tried = [_merged(found, order[:real], n_clusters, column_scale, rng) for real in many]
+    expected = expected_rows(found.counts, found.count_sd)
+    noise = _noise(found.centre_variance, column_scale)
+    centres = found.centres * column_scale
+
+    def cost(means: Array) -> float:
+        nearest = (means * column_scale)[nearest_centre(centres, means * column_scale)]
+        return float(expected @ np.maximum(((centres - nearest) ** 2).sum(axis=1) - noise, 0.0))
+
+    return min(tried, key=cost)
+
+
+def expected_rows(counts: Array, sd: float) -> Array:
+    """Return the rows that centres are expected to have, one of which may be noise.
+
+    Examples
+    --------
+    >>> expected_rows(np.array([500.0, 30.0, 12.0, -5.0]), 10.0).round()
+    array([500.,  27.,   5.,   0.])
+    """
+    chance = expit(math.sqrt(2) * counts / sd - math.log(2 * len(counts)))
+    return np.asarray(np.maximum(counts, 0.0) * chance)
+
+
+def _noise(variance: Array, column_scale: Array) -> Array:
+    """Return how far off centres may be, squared; where nothing is known of it, that they are right."""
+    return np.asarray((np.where(np.isfinite(variance), variance, 0.0) * column_scale**2).sum(axis=1))
+
+
+def _merged(
+    found: RoundResult, real: Integers, n_clusters: int, column_scale: Array, rng: np.random.Generator
+) -> Array:
+    """Merge some of the centres.
+
+    Two ways are tried, k-means and joining what is nearest, and the one is taken that seems to cost less once
+    the part of it that is noise is taken off: noise sets the halves of a group apart.
+    """
+    centres, sizes, variance = (
         found.centres[real],
         np.maximum(found.counts[real], 1.0),
         found.centre_variance[real],
@@ -169,20 +210,19 @@ def merge_to_k(
         return centres
     by_means = weighted_kmeans(centres, sizes, n_clusters, rng, column_scale=column_scale).centres
     groups = (
-        merge_ward(n_clusters, centres, sizes, noise, column_scale),
+        merge_ward(n_clusters, centres, sizes, variance, column_scale),
         nearest_centre(centres * column_scale, by_means * column_scale),
     )
-    noise = (np.where(np.isfinite(noise), noise, 0.0) * column_scale**2).sum(axis=1)
+    noise = _noise(variance, column_scale)
     found_by = [_joined(group, centres, sizes, noise, column_scale) for group in groups]
     means, _ = min(found_by, key=lambda one: one[1])
     return means if len(means) == n_clusters else by_means
 
 
-def n_real(sizes: Array, sd: float, rows: float) -> int:
+def n_real(sizes: Array, sd: float, rows: float, by: tuple[float, float] = _REAL[0]) -> int:
     """Return how many of the largest sizes stand out of the noise.
 
-    Three standard deviations are wanted, as a false one would take the place of a group; two will do while
-    a tenth of the rows is still missing.
+    By the first of these standard deviations; by the second, while a tenth of the rows is still missing.
 
     Examples
     --------
@@ -191,7 +231,7 @@ def n_real(sizes: Array, sd: float, rows: float) -> int:
     (2, 3)
     """
     before = np.cumsum(sizes) - sizes
-    wanted = np.where(before < _MOST_ROWS * rows, _PERHAPS, _REAL) * sd
+    wanted = np.where(before < _MOST_ROWS * rows, by[1], by[0]) * sd
     below = np.flatnonzero(sizes < wanted)
     return int(below[0]) if len(below) else len(sizes)
 
