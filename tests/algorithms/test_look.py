@@ -357,6 +357,30 @@ def test_far_boxes_hold_rows_that_stand_out_together(rows):
         assert (held > 15 * rows) if rows else (held < 1)
 
 
+def test_a_few_rows_just_beyond_the_others_are_not_looked_for_in_the_farthest_boxes():
+    # Three groups on a grid of 32 x 32 boxes with noise of scale 1, a few rows in each of 30 boxes beside it
+    # with three times the noise, and none in 60 boxes that are a hundred times as wide and far away.
+    edges = np.linspace(-1, 0, 33)[:-1]
+    lower = np.stack([grid.ravel() for grid in np.meshgrid(edges, edges, indexing="ij")], axis=1)
+    beside = np.stack([grid.ravel() for grid in np.meshgrid([1.0, 1.5, 2.0], np.arange(10) / 4 - 2)], axis=-1)
+    beside, away = beside.reshape(-1, 2), np.column_stack([np.full(60, 200.0), 100.0 * np.arange(60) - 3000])
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        counts = np.concatenate([rng.laplace(0, scale, n) for scale, n in ((1, len(lower)), (3, 90))])
+        counts[[32 * 5 + 6, 32 * 9 + 4, 32 * 7 + 11]] += 400
+        counts[len(lower) : len(lower) + 30] += 9
+        boxes = NoisyBoxes(
+            np.vstack([lower, beside, away]),
+            np.vstack([lower + 1 / 32, beside + 0.25, away + 100]),
+            counts,
+            np.repeat([2.0, 18.0], [len(lower), 90]),
+        )
+        levels = np.repeat([10, 5, 0], [len(lower), 30, 60])
+        shown = believed(Cells(boxes, levels, 1470.0, 0.0), 4, np.random.default_rng(0), 3)
+        assert shown.weights[(shown.places[:, 0] > 0.5) & (shown.places[:, 0] < 3)].sum() > 50
+        assert shown.weights[shown.places[:, 0] > 100].sum() < 1e-3
+
+
 def test_rows_of_a_wide_box_beside_a_group_lie_at_its_side():
     # Two groups at the right of a fine grid, and a wide box beside it with a few rows and much noise: in its
     # middle these would be worth a centre, and the groups would share the other one.

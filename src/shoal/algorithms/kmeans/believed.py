@@ -156,8 +156,9 @@ def believed(seen: Cells, n_clusters: int, rng: np.random.Generator, at_least: i
     _, surely = fit_bells(boxes, replace(bells, rows=bells.rows * real), 0, narrowest, sure)
     trusted = np.where(sure, 1.0, surely.expected / np.maximum(denoised.expected, 1e-12))
     explained = denoised.counts * np.clip(trusted, 0.0, 1.0)
-    near = _near(boxes.middles, explained, explained > 0)
-    more = _unexplained(seen, explained, denoised.trust, near)
+    away = _away(boxes.middles, explained, explained > 0)
+    near = away <= _NEAR
+    more = _unexplained(seen, explained, denoised.trust, away)
     weights = explained + more
     held = weights > 0
     if not held.any():
@@ -199,12 +200,14 @@ def _or_in_the_middle(seen: Cells, found: Believed) -> Believed:
     )
 
 
-def _unexplained(seen: Cells, explained: Array, trust: Array, near: Booleans) -> Array:
+def _unexplained(seen: Cells, explained: Array, trust: Array, away: Array) -> Array:
     """Return the rows that boxes should have besides explained ones: near these, and far ones all together.
 
     A far box must stand out alone to have any, as noise costs most there; or all of them must, together.
+    Then rows are as dense everywhere, or ever less so with the distance, whichever the counts bear out: a few
+    that lie just beyond the others would else be looked for in the largest and farthest boxes.
     """
-    boxes, total = seen.boxes, max(seen.total, 1.0)
+    boxes, total, near = seen.boxes, max(seen.total, 1.0), away <= _NEAR
     rest, volumes = boxes.counts - explained, boxes.widths.prod(axis=1)
     rows = np.zeros(len(explained))
     if near.sum() > 1:
@@ -215,16 +218,19 @@ def _unexplained(seen: Cells, explained: Array, trust: Array, near: Booleans) ->
     missing, sd = float(rest[far].sum()), math.sqrt(float(boxes.variances[far].sum()))
     if far.sum() > 1 and missing > _TOGETHER * sd:
         most = 2 * missing
-        rows[far], _ = unexplained_rows(rest[far], boxes.variances[far], volumes[far], missing, sd, most)
+        falling = volumes[far] * away[far] ** -float(boxes.lower.shape[1] + 2)
+        given = rest[far], boxes.variances[far]
+        found = [unexplained_rows(*given, law, missing, sd, most) for law in (falling, volumes[far])]
+        rows[far], _ = max(found, key=lambda one: one[1])
     return rows
 
 
-def _near(middles: Array, weights: Array, some: Booleans) -> Booleans:
-    """Return the boxes within the standard deviation of some that hold rows; all, if none does."""
+def _away(middles: Array, weights: Array, some: Booleans) -> Array:
+    """Return how far boxes are from those that hold rows, in standard deviations of these; 0 if none does."""
     if not some.any():
-        return np.ones(len(middles), bool)
+        return np.zeros(len(middles))
     distance = cKDTree(middles[some]).query(middles)[0]
-    return np.asarray(distance <= _NEAR * _spread(middles[some], weights[some]))
+    return np.asarray(distance / max(_spread(middles[some], weights[some]), 1e-300))
 
 
 def _besides(boxes: NoisyBoxes, places: Array, weights: Array, near: Booleans) -> Array:
@@ -293,7 +299,7 @@ def standing_out(seen: Cells) -> tuple[Booleans, Booleans]:
     alone = boxes.counts > limit * np.sqrt(boxes.variances)
     near = everywhere
     if boxes.counts[sure].sum() >= _ENOUGH * total:
-        near = _near(boxes.middles, np.maximum(boxes.counts, 0.0), sure)
+        near = _away(boxes.middles, np.maximum(boxes.counts, 0.0), sure) <= _NEAR
     universal = math.log(max(int(near.sum()), 2))
     for multiple in _THRESHOLDS:
         laplace, normal = multiple * universal / math.sqrt(2), math.sqrt(2 * multiple * universal)
