@@ -1,6 +1,7 @@
 """The command line, as a data holder types it."""
 
 import json
+import re
 import subprocess
 import sys
 from fractions import Fraction
@@ -75,7 +76,7 @@ def test_clipped_cells_are_counted_and_shown(trips, tmp_path):
     out, narrow = tmp_path / "release", ["--bounds", "lon=-74.26:-73.90", "--bounds", "lat=40.47:40.92"]
     fitted = shoal("fit", trips, "--k", 2, "--epsilon", 5, *narrow, "--count-clipped", "--out", out)
     for said in (fitted.stdout, shoal("show", out).stdout):
-        assert "lon: 0." in said
+        assert re.search(r"lon: [0-3]\.\d % missing", said)  # none is; noise of a third of a per cent
         assert "% above the bounds" in " ".join(said.split())
     certificate = json.loads((out / "certificate.json").read_text())
     assert certificate["clipped"]["lon"]["above"] == pytest.approx(1 / 3, abs=0.05)
