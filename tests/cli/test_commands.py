@@ -60,7 +60,8 @@ def test_doubtful_groups_are_told_when_they_are_made_and_shown(trips, tmp_path):
     assert "almost all rows" not in fitted.stderr  # once is enough: with the groups
     for said in (fitted.stdout, shoal("show", out).stdout):
         flat = " ".join(said.split())
-        assert "doubt: groups" in flat
+        # Two centres have no rows; one time in 25 the highest of the noise is too high to say so of both.
+        assert re.search(r"doubt: (groups [0-2], [0-2]|group [0-2]) may hold no rows", flat)
         assert "check units or the order of columns" in flat
         assert "± is the noise of the last answer, for this grouping" in flat
     machine = json.loads(shoal("show", out, "--json").stdout)
