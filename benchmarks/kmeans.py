@@ -86,8 +86,10 @@ def memory_of(which: str, n: int, d: int, k: int) -> None:
     fit = ours if which == "ours" else theirs
     X = gaussians(n, d, k)
     few = X[:20_000].copy()
-    # As many rows times epsilon go the same way, and load what it needs.
-    ours(few, k, n / len(few)) if which == "ours" else theirs(few, k)
+    if which == "ours":
+        ours(few, k, n / len(few))  # as many rows times epsilon go the same way, and load what it needs
+    else:
+        theirs(few, k)
     Path("/proc/self/clear_refs").write_text("5")  # forget the peak until here (Linux)
     before = resident("VmRSS")
     fit(X, k)

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from shoal.algorithms.kmeans.believed import Believed, believed, standing_out
+from shoal.algorithms.kmeans.believed import Believed, _away, _unexplained, believed, standing_out
 from shoal.algorithms.kmeans.centre_round import RoundResult
 from shoal.algorithms.kmeans.few_columns import find
 from shoal.algorithms.kmeans.kmeans import KMeans
@@ -379,6 +379,22 @@ def test_a_few_rows_just_beyond_the_others_are_not_looked_for_in_the_farthest_bo
         shown = believed(Cells(boxes, levels, 1470.0, 0.0), 4, np.random.default_rng(0), 3)
         assert shown.weights[(shown.places[:, 0] > 0.5) & (shown.places[:, 0] < 3)].sum() > 50
         assert shown.weights[shown.places[:, 0] > 100].sum() < 1e-3
+
+
+def test_far_rows_are_believed_where_all_others_are_in_one_box():
+    # Rows without spread: every other box is more spreads away than can be counted.
+    lower = np.stack([grid.ravel() for grid in np.meshgrid(np.arange(10.0), np.arange(10.0))], axis=1)
+    counts = np.random.default_rng(0).laplace(0, 1, 100) + 3
+    counts[55] = 5000.0
+    boxes = NoisyBoxes(lower, lower + 1, counts, np.full(100, 2.0))
+    explained = np.where(np.arange(100) == 55, counts, 0.0)
+    away = _away(boxes.middles, explained, explained > 0)
+    assert away[55] == 0 < 1 < np.delete(away, 55).min()
+    more = _unexplained(
+        Cells(boxes, np.full(100, 6), float(counts.sum()), 0.0), explained, np.ones(100), away
+    )
+    assert np.isfinite(more).all()
+    assert more.sum() > 100
 
 
 def test_rows_of_a_wide_box_beside_a_group_lie_at_its_side():

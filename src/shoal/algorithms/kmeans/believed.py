@@ -218,7 +218,8 @@ def _unexplained(seen: Cells, explained: Array, trust: Array, away: Array) -> Ar
     missing, sd = float(rest[far].sum()), math.sqrt(float(boxes.variances[far].sum()))
     if far.sum() > 1 and missing > _TOGETHER * sd:
         most = 2 * missing
-        falling = volumes[far] * away[far] ** -float(boxes.lower.shape[1] + 2)
+        # But for a factor, which would be too small for numbers where rows have hardly any spread.
+        falling = volumes[far] * (away[far] / away[far].min()) ** -float(boxes.lower.shape[1] + 2)
         given = rest[far], boxes.variances[far]
         found = [unexplained_rows(*given, law, missing, sd, most) for law in (falling, volumes[far])]
         rows[far], _ = max(found, key=lambda one: one[1])
@@ -230,7 +231,7 @@ def _away(middles: Array, weights: Array, some: Booleans) -> Array:
     if not some.any():
         return np.zeros(len(middles))
     distance = cKDTree(middles[some]).query(middles)[0]
-    return np.asarray(distance / max(_spread(middles[some], weights[some]), 1e-300))
+    return np.asarray(distance / max(_spread(middles[some], weights[some]), 1e-200))
 
 
 def _besides(boxes: NoisyBoxes, places: Array, weights: Array, near: Booleans) -> Array:

@@ -163,7 +163,7 @@ def merge_to_k(
         return found.centres
     order = np.argsort(-found.counts, kind="stable")
     sizes = found.counts[order]
-    many = {max(n_clusters, n_real(sizes, found.count_sd, rows, by)): None for by in _REAL}
+    many = dict.fromkeys(max(n_clusters, n_real(sizes, found.count_sd, rows, by)) for by in _REAL)
     tried = [_merged(found, order[:real], n_clusters, column_scale, rng) for real in many]
     expected = expected_rows(found.counts, found.count_sd)
     noise = _noise(found.centre_variance, column_scale)
